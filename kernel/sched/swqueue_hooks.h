@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Shared wake queue: what the scheduler calls.
+ *
+ * Each hook decides inline, by a static key and by words of the runqueue that
+ * the caller has just written, that there is nothing to do, and calls out of
+ * line only if there is.  Without CONFIG_SCHED_SWQUEUE every hook is empty.
+ */
+#ifndef _KERNEL_SCHED_SWQUEUE_HOOKS_H
+#define _KERNEL_SCHED_SWQUEUE_HOOKS_H
+
+#ifdef CONFIG_SCHED_SWQUEUE
+
+#include <linux/jump_label.h>
+#include <linux/percpu-defs.h>
+
+#include "swqueue.h"
+#include "swqueue_compat.h"
+
+DECLARE_PER_CPU_SHARED_ALIGNED(struct swq_cpu, swqueue_cpus);
+/* publish=wakeup: link at every wakeup, unlink at every pick. */
+DECLARE_STATIC_KEY_FALSE(swqueue_link_all);
+/* The idle side is in use. */
+DECLARE_STATIC_KEY_FALSE(swqueue_kicks);
+
+void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags);
+void __swqueue_switch(struct rq *rq, struct task_struct *prev);
+void __swqueue_tick(struct rq *rq);
+int __swqueue_newidle(struct rq *this_rq);
+void __swqueue_idle(int cpu);
+void swqueue_update_domains(void);
+
+/* In fair.c, swqueue_access.h: the migration filter and what goes with it. */
+enum swq_visit swqueue_detach_task(struct rq *src, struct rq *dst,
+				   struct task_struct **taken);
+void swqueue_attach_task(struct rq *dst, struct task_struct *p);
+
+/**
+ * swqueue_surplus() - has a runqueue more than it can run?
+ * @rq: runqueue
+ *
+ * At least two runnable tasks, and one of them a fair one that waits.  Tasks
+ * that are queued only until their lag is gone (sched_delayed) and those of
+ * throttled groups are not runnable.  With a single fair task that one waits
+ * if another class has a task beside it: fair comes last but for idle.
+ *
+ * Context: any.  Without @rq's lock the answer may be wrong by the time it is
+ * given; the protocol says who looks again.
+ */
+static inline bool swqueue_surplus(const struct rq *rq)
+{
+	unsigned int fair = READ_ONCE(rq->cfs.h_nr_runnable);
+
+	if (likely(fair != 1))
+		return fair > 1;
+
+	return READ_ONCE(rq->nr_running) > READ_ONCE(rq->cfs.h_nr_queued);
+}
+
+/**
+ * swqueue_enqueued() - a task was enqueued
+ * @rq: its runqueue
+ * @p: the task
+ * @wake_flags: WF_*
+ *
+ * Called at the end of wakeup_preempt(), which follows every enqueue that can
+ * make a task wait: wakeup, fork, migration, change of affinity or class.
+ *
+ * Context: @rq's lock held, interrupts off.
+ */
+static __always_inline void swqueue_enqueued(struct rq *rq,
+					     struct task_struct *p,
+					     int wake_flags)
+{
+	if (!sched_feat(SWQUEUE))
+		return;
+	if (wake_flags & WF_TTWU)
+		this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_WAKEUPS]);
+	if (static_branch_unlikely(&swqueue_link_all) || swqueue_surplus(rq))
+		__swqueue_enqueued(rq, p, wake_flags);
+}
+
+/* Was switched out although it could go on running: it waits now. */
+static inline bool swqueue_put_back(struct task_struct *prev)
+{
+	return prev->sched_class == &fair_sched_class &&
+	       task_on_rq_queued(prev) && !prev->se.sched_delayed;
+}
+
+/**
+ * swqueue_switch() - a CPU is about to run another task
+ * @rq: its runqueue
+ * @prev: the task that it ran
+ * @next: the task that it will run
+ *
+ * Called from __schedule() for every real switch, whatever the classes: a
+ * real-time task that takes the CPU from a fair one leaves that one waiting.
+ *
+ * Context: @rq's lock held since before the pick, interrupts off.
+ */
+static __always_inline void swqueue_switch(struct rq *rq,
+					   struct task_struct *prev,
+					   struct task_struct *next)
+{
+	if (!sched_feat(SWQUEUE))
+		return;
+	if (swqueue_put_back(prev) || this_cpu_read(swqueue_cpus.deferred) ||
+	    static_branch_unlikely(&swqueue_link_all) ||
+	    (static_branch_unlikely(&swqueue_kicks) && prev == rq->idle))
+		__swqueue_switch(rq, prev);
+}
+
+/**
+ * swqueue_tick() - a tick
+ * @rq: this CPU's runqueue
+ *
+ * Context: @rq's lock held, interrupts off.
+ */
+static __always_inline void swqueue_tick(struct rq *rq)
+{
+	if (sched_feat(SWQUEUE) && swqueue_surplus(rq))
+		__swqueue_tick(rq);
+}
+
+/**
+ * swqueue_newidle() - this CPU has nothing left to run
+ * @this_rq: its runqueue
+ *
+ * Called from sched_balance_newidle() before the walk over the domains, which
+ * goes on as ever if nothing came of it.
+ *
+ * Context: @this_rq's lock held, but unpinned: it may be dropped and retaken.
+ * Return: as sched_balance_newidle(): above 0 if there are fair tasks to run
+ * now, below 0 if there are tasks of another class, 0 if there is nothing.
+ */
+static __always_inline int swqueue_newidle(struct rq *this_rq)
+{
+	if (!sched_feat(SWQUEUE))
+		return 0;
+
+	return __swqueue_newidle(this_rq);
+}
+
+/**
+ * swqueue_idle() - the idle loop is about to stop this CPU
+ * @cpu: this CPU
+ *
+ * Called with interrupts off, so that a kick that comes after the last look
+ * ends the sleep that it precedes.
+ */
+static __always_inline void swqueue_idle(int cpu)
+{
+	if (static_branch_unlikely(&swqueue_kicks) && sched_feat(SWQUEUE))
+		__swqueue_idle(cpu);
+}
+
+#else /* !CONFIG_SCHED_SWQUEUE */
+
+static inline void swqueue_enqueued(struct rq *rq, struct task_struct *p,
+				    int wake_flags) { }
+static inline void swqueue_switch(struct rq *rq, struct task_struct *prev,
+				  struct task_struct *next) { }
+static inline void swqueue_tick(struct rq *rq) { }
+static inline int swqueue_newidle(struct rq *this_rq) { return 0; }
+static inline void swqueue_idle(int cpu) { }
+static inline void swqueue_update_domains(void) { }
+
+#endif /* CONFIG_SCHED_SWQUEUE */
+
+#endif /* _KERNEL_SCHED_SWQUEUE_HOOKS_H */
