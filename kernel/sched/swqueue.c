@@ -10,6 +10,7 @@
 #include <linux/lockdep.h>
 #include <linux/minmax.h>
 #include <linux/slab.h>
+#include <linux/time64.h>
 
 #include "swqueue.h"
 
@@ -549,7 +550,9 @@ void swq_switched(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
  * @ev: SWQ_EV_SURPLUS
  *
  * Bounds a deferral to one tick, and repairs what came about without an
- * enqueue: a group unthrottled, the feature switched on.
+ * enqueue: a group unthrottled, the feature switched on.  With the idle side
+ * in use it is also the retry of what was refused for a time only, as a
+ * cache-hot task cools down without any event.
  *
  * Context: own rq lock held, interrupts off.
  */
@@ -558,7 +561,9 @@ void swq_ticked(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
 	bool due = self->deferred;
 
 	self->deferred = false;
-	if ((ev & SWQ_EV_SURPLUS) && (due || !swq_token_linked(&self->token)))
+	if (!(ev & SWQ_EV_SURPLUS))
+		return;
+	if (due || READ_ONCE(l->kick) || !swq_token_linked(&self->token))
 		swq_publish(l, self, self, 0);
 }
 

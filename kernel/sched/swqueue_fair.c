@@ -25,7 +25,8 @@ DEFINE_STATIC_KEY_FALSE(swqueue_kicks);
 
 /*
  * Serialises what replaces layouts or changes a knob, and holds layouts still
- * for readers of the debug files.  Nests inside sched_domains_mutex.
+ * for readers of the debug files.  Nests inside cpu_hotplug_lock and
+ * sched_domains_mutex.
  */
 DEFINE_MUTEX(swqueue_mutex);
 LIST_HEAD(swqueue_layouts);
@@ -389,23 +390,26 @@ static void swqueue_llc_of_domain(struct swqueue_llc *llc,
 	}
 }
 
+/* Same CPUs, and the same of them share cores. */
 static bool swqueue_same(const struct swq_layout *l,
 			 const struct swqueue_llc *llc)
 {
-	unsigned int i;
+	unsigned int i, j, nr_cores = 0;
 
 	if (l->nr_cpus != llc->nr || l->wanted != swqueue_shards)
 		return false;
 
 	for (i = 0; i < llc->nr; i++) {
-		const struct swq_place *p = swq_place(l, llc->cpus[i]);
-		const struct swq_place *core = swq_place(l, llc->cores[i]);
-
-		if (!p || !core || p->core != core->core)
+		if (l->cpus[i] != llc->cpus[i])
 			return false;
+		for (j = 0; llc->cores[j] != llc->cores[i]; j++)
+			;
+		if (swq_place(l, l->cpus[i])->core != swq_place(l, l->cpus[j])->core)
+			return false;
+		nr_cores += i == j;
 	}
 
-	return true;
+	return nr_cores == l->nr_cores;
 }
 
 /**
@@ -528,12 +532,14 @@ nomem:
  */
 void swqueue_set_link_all(bool on)
 {
+	/* In this order: hotplug has the CPUs locked when it updates domains. */
+	guard(cpus_read_lock)();
 	guard(mutex)(&swqueue_mutex);
 
 	if (on)
-		static_branch_enable(&swqueue_link_all);
+		static_branch_enable_cpuslocked(&swqueue_link_all);
 	else
-		static_branch_disable(&swqueue_link_all);
+		static_branch_disable_cpuslocked(&swqueue_link_all);
 }
 
 /**
@@ -550,6 +556,7 @@ void swqueue_set_kick(bool on)
 	struct swq_layout *l;
 	int cpu;
 
+	guard(cpus_read_lock)();
 	guard(mutex)(&swqueue_mutex);
 
 	if (on == static_key_enabled(&swqueue_kicks))
@@ -558,12 +565,12 @@ void swqueue_set_kick(bool on)
 	if (on) {
 		for_each_possible_cpu(cpu)
 			atomic_set(&swqueue_cpu(cpu)->idle, SWQ_BUSY);
-		static_branch_enable(&swqueue_kicks);
+		static_branch_enable_cpuslocked(&swqueue_kicks);
 	}
 	list_for_each_entry(l, &swqueue_layouts, entry)
 		WRITE_ONCE(l->kick, on);
 	if (on)
 		wake_up_all_idle_cpus();
 	else
-		static_branch_disable(&swqueue_kicks);
+		static_branch_disable_cpuslocked(&swqueue_kicks);
 }
