@@ -61,22 +61,15 @@ unsigned int swq_nr_shards(unsigned int wanted, unsigned int nr_cpus,
 	return clamp(wanted, 1U, nr_cores);
 }
 
-/*
- * Cores are told apart by rank, the order in which their first CPUs appear:
- * the result does not depend on whether siblings are numbered n, n+1 or n, n+N.
- */
-static unsigned int swq_core_rank(const int *cores, unsigned int i)
+/* Index of the first CPU that shares a core with the i-th. */
+static unsigned int swq_core_first(const int *cores, unsigned int i)
 {
-	unsigned int j, k, rank = 0;
+	unsigned int first;
 
-	for (j = 0; cores[j] != cores[i]; j++) {
-		for (k = 0; cores[k] != cores[j]; k++)
-			;
-		if (k == j)
-			rank++;
-	}
+	for (first = 0; cores[first] != cores[i]; first++)
+		;
 
-	return rank;
+	return first;
 }
 
 static unsigned int swq_count_cores(const int *cores, unsigned int nr)
@@ -84,9 +77,31 @@ static unsigned int swq_count_cores(const int *cores, unsigned int nr)
 	unsigned int i, n = 0;
 
 	for (i = 0; i < nr; i++)
-		n = max(n, swq_core_rank(cores, i) + 1);
+		n += swq_core_first(cores, i) == i;
 
 	return n;
+}
+
+/*
+ * Cores are ranked by the order in which their first CPUs appear, so the
+ * result does not depend on whether siblings are numbered n, n+1 or n, n+N.
+ */
+static void swq_place_cpus(struct swq_layout *l, const int *cpus,
+			   const int *cores)
+{
+	unsigned int i, rank = 0;
+
+	for (i = 0; i < l->nr_cpus; i++) {
+		struct swq_place *p = &l->places[cpus[i] - l->base];
+		unsigned int first = swq_core_first(cores, i);
+
+		l->cpus[i] = cpus[i];
+		if (first == i)
+			p->core = rank++;
+		else
+			p->core = l->places[cpus[first] - l->base].core;
+		p->shard = p->core * l->nr_shards / l->nr_cores;
+	}
 }
 
 /*
@@ -210,13 +225,7 @@ struct swq_layout *swq_layout_alloc(const int *cpus, const int *cores,
 	l->shards_per_hint = per_hint;
 	l->wanted = wanted;
 
-	for (i = 0; i < nr; i++) {
-		struct swq_place *p = &l->places[cpus[i] - cpus[0]];
-
-		l->cpus[i] = cpus[i];
-		p->core = swq_core_rank(cores, i);
-		p->shard = p->core * nr_shards / nr_cores;
-	}
+	swq_place_cpus(l, cpus, cores);
 
 	for (i = 0; i < nr_anns * BITS_PER_LONG; i++)
 		l->ann_cpus[i] = -1;
@@ -288,10 +297,17 @@ static void swq_lock(struct swq_shard *s, struct swq_cpu *self)
 	swq_lock_counted(s, self);
 }
 
-static void swq_unlock(struct swq_shard *s)
+/*
+ * Who held the lock while a sleeper wanted it has to see to that sleeper, be
+ * it a looker or a linker.
+ */
+static void swq_unlock(struct swq_layout *l, struct swq_shard *s,
+		       struct swq_cpu *self)
 	__releases(&s->lock)
 {
 	raw_spin_unlock(&s->lock);
+	if (READ_ONCE(l->kick))
+		swq_missed(l, s, self);
 }
 
 /* The read keeps the line shared as long as the bit stays set. */
@@ -382,7 +398,7 @@ static void swq_link(struct swq_layout *l, struct swq_cpu *r,
 		swq_lock(s, self);
 	}
 	swq_link_on(s, &r->token, self);
-	swq_unlock(s);
+	swq_unlock(l, s, self);
 
 	swq_step(l, SWQ_STEP_LINK_UNLOCKED, &r->token);
 	swq_hint_set(s);
@@ -466,7 +482,7 @@ void swq_unlink_own(struct swq_layout *l, struct swq_cpu *r,
 		swq_count(self, SWQ_STAT_UNLINKED);
 		swq_hint_clear_if_empty(l, s);
 	}
-	swq_unlock(s);
+	swq_unlock(l, s, self);
 }
 
 /**
@@ -589,7 +605,7 @@ void swq_wakeup_link(struct swq_layout *l, struct swq_cpu *r,
 	linked = swq_token_linked(&r->token);
 	if (!linked)
 		swq_link_on(s, &r->token, self);
-	swq_unlock(s);
+	swq_unlock(l, s, self);
 	if (!linked)
 		swq_hint_set(s);
 }
@@ -624,7 +640,7 @@ void swq_pick_unlink(struct swq_layout *l, struct swq_cpu *self, bool surplus)
 			swq_link_on(s, t, self);
 		swq_hint_clear_if_empty(l, s);
 	}
-	swq_unlock(s);
+	swq_unlock(l, s, self);
 
 	if (surplus && !swq_token_linked(t))
 		swq_publish(l, self, self, SWQ_PUB_ORDERED);
@@ -719,57 +735,65 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 	return NULL;
 }
 
+/*
+ * The lock of a shard, for a looker.  A foreign one is never waited for.  But
+ * before this CPU sleeps: the only work may stand there while the holder takes
+ * other.  Then leave a note and try once more; the barrier pairs with the one
+ * in swq_missed(): either the holder sees the note, or the lock is free by now.
+ */
+static bool swq_look_lock(struct swq_layout *l, struct swq_shard *s,
+			  struct swq_cpu *self, bool own, unsigned int how)
+{
+	if (own) {
+		swq_lock(s, self);
+		return true;
+	}
+	if (swq_trylock(s, self))
+		return true;
+
+	if (how & SWQ_LOOK_LAST) {
+		WRITE_ONCE(s->missed, 1);
+		swq_step(l, SWQ_STEP_MISSED, NULL);
+		smp_mb();
+		if (swq_trylock(s, self))
+			return true;
+	}
+
+	swq_count(self, SWQ_STAT_PULL_BUSY);
+	return false;
+}
+
 static struct swq_token *swq_look_shard(struct swq_layout *l,
 					struct swq_shard *s,
 					struct swq_cpu *self, bool own,
 					unsigned int how)
 {
-	struct swq_token *t;
-	unsigned int left;
+	struct swq_token *t = NULL;
+	unsigned int left = 0;
+	bool first = true;
 
-	if (own) {
-		swq_lock(s, self);
-	} else if (!swq_trylock(s, self)) {
-		if (!(how & SWQ_LOOK_LAST))
-			goto busy;
-		/*
-		 * The only work may stand here while the holder takes other.
-		 * Leave a note and try once more; the barrier pairs with the
-		 * one in swq_missed(): either the holder sees the note, or the
-		 * lock is free by now.
-		 */
-		WRITE_ONCE(s->missed, 1);
-		swq_step(l, SWQ_STEP_MISSED, NULL);
-		smp_mb();
-		if (!swq_trylock(s, self))
-			goto busy;
-	}
+	/*
+	 * A last look sees each token once, in sections of bounded length; any
+	 * other look sees what one section shows.
+	 */
+	do {
+		unsigned int nr;
 
-	left = s->nr;
-	for (;;) {
-		unsigned int nr = min(left, (unsigned int)SWQ_LOOKAHEAD);
+		if (!swq_look_lock(l, s, self, own, how))
+			return NULL;
+		if (first)
+			left = s->nr;
+		first = false;
 
+		nr = min(left, (unsigned int)SWQ_LOOKAHEAD);
+		left -= nr;
 		t = swq_look_locked(l, s, self, nr);
 		swq_hint_clear_if_empty(l, s);
 		swq_step(l, SWQ_STEP_LOOK_UNLOCK, t);
-		swq_unlock(s);
-		swq_step(l, SWQ_STEP_LOOK_UNLOCKED, t);
-		if (READ_ONCE(l->kick))
-			swq_missed(l, s, self);
+		swq_unlock(l, s, self);
+	} while (!t && left && (how & SWQ_LOOK_LAST));
 
-		left -= nr;
-		if (t || !left || !(how & SWQ_LOOK_LAST))
-			return t;
-		/* A last look sees each token once, in sections of bounded length. */
-		if (own)
-			swq_lock(s, self);
-		else if (!swq_trylock(s, self))
-			goto busy;
-	}
-
-busy:
-	swq_count(self, SWQ_STAT_PULL_BUSY);
-	return NULL;
+	return t;
 }
 
 /**

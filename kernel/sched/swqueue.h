@@ -41,8 +41,9 @@
  *                               only IDLE -> KICKED
  *   cpu->mark, ->gate, ->stat   that CPU, interrupts off       readers of stats
  *   shard->tokens, ->nr, stats  shard->lock                    readers of stats
- *   shard->missed               set by anybody whose trylock   unlocking lookers
- *                               failed, cleared by lookers
+ *   shard->missed               set by a sleeper whose trylock whoever unlocks
+ *                               failed, cleared by whoever
+ *                               unlocks
  *   layout->hint                set by a linker after its      lookers
  *                               unlock, only when clear;
  *                               cleared under the shard's
@@ -223,7 +224,7 @@ struct swq_cpu {
  * @lock: protects every field but @missed
  * @nr: length of @tokens
  * @tokens: the list, linked at the tail and looked at from the head
- * @missed: somebody's trylock failed while a looker held @lock
+ * @missed: a CPU that is about to sleep could not get @lock
  * @id: index in its layout
  * @hint: the word that has its hint bit
  * @hint_bit: number of that bit
@@ -301,7 +302,7 @@ enum swq_step {
 	SWQ_STEP_DISCARDED,	/* UNLINKED, second look to come */
 	SWQ_STEP_LOOK_EMPTY,	/* list found empty, hint not yet cleared */
 	SWQ_STEP_LOOK_UNLOCK,	/* looker about to unlock */
-	SWQ_STEP_LOOK_UNLOCKED,	/* looker unlocked, missed not yet read */
+	SWQ_STEP_UNLOCKED,	/* shard unlocked, missed not yet read */
 	SWQ_STEP_MISSED,	/* missed set, second trylock to come */
 	SWQ_STEP_UNLINK,	/* owner knows its shard, lock not yet taken */
 	SWQ_STEP_KICK_TAKEN,	/* announcement taken, idle word not yet tested */

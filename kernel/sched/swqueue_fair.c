@@ -126,9 +126,6 @@ void __swqueue_switch(struct rq *rq, struct task_struct *prev)
 
 	lockdep_assert_rq_held(rq);
 
-	if (static_branch_unlikely(&swqueue_kicks) && prev == rq->idle)
-		swq_idle_exit(l, self);
-
 	if (!l) {
 		self->deferred = false;
 		return;
@@ -287,6 +284,13 @@ void __swqueue_idle(int cpu)
 		if (swqueue_has_work(rq))
 			return;
 	}
+}
+
+void __swqueue_idle_exit(void)
+{
+	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
+
+	swq_idle_exit(swqueue_layout(self), self);
 }
 
 /*

@@ -28,6 +28,7 @@ void __swqueue_switch(struct rq *rq, struct task_struct *prev);
 void __swqueue_tick(struct rq *rq);
 int __swqueue_newidle(struct rq *this_rq);
 void __swqueue_idle(int cpu);
+void __swqueue_idle_exit(void);
 void swqueue_update_domains(void);
 
 /* In fair.c, swqueue_access.h: the migration filter and what goes with it. */
@@ -102,11 +103,13 @@ static __always_inline void swqueue_switch(struct rq *rq,
 					   struct task_struct *prev,
 					   struct task_struct *next)
 {
+	/* Whatever the feature bit says: an announcement must not outlive idle. */
+	if (static_branch_unlikely(&swqueue_kicks) && prev == rq->idle)
+		__swqueue_idle_exit();
 	if (!sched_feat(SWQUEUE))
 		return;
 	if (swqueue_put_back(prev) || this_cpu_read(swqueue_cpus.deferred) ||
-	    static_branch_unlikely(&swqueue_link_all) ||
-	    (static_branch_unlikely(&swqueue_kicks) && prev == rq->idle))
+	    static_branch_unlikely(&swqueue_link_all))
 		__swqueue_switch(rq, prev);
 }
 

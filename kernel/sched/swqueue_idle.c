@@ -69,8 +69,8 @@ static bool swq_whole_core(const struct swq_layout *l, unsigned int bit,
  * @self: CPU that runs this
  * @near: CPU to search around; it is not kicked itself
  *
- * CPUs of idle cores come first, then siblings of busy ones.  Each bit of the
- * layout is tried at most once.
+ * CPUs of idle cores come first, then siblings of busy ones.  A bit that was
+ * tried is clear, so each is tried once.
  *
  * Context: interrupts off; an rq lock may be held.
  * Return: true if a CPU was kicked.
@@ -79,13 +79,12 @@ bool swq_kick(struct swq_layout *l, struct swq_cpu *self, int near)
 {
 	const struct swq_place *place = swq_place(l, near);
 	unsigned int first = place ? place->ann / BITS_PER_LONG : 0;
-	unsigned int i, whole;
+	unsigned int i, round;
 
-	for (i = 0; i < l->nr_anns; i++) {
-		unsigned int word = (first + i) % l->nr_anns;
-		unsigned long all = READ_ONCE(l->ann[word].bits);
-
-		for (whole = 2; all && whole--; ) {
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < l->nr_anns; i++) {
+			unsigned int word = (first + i) % l->nr_anns;
+			unsigned long all = READ_ONCE(l->ann[word].bits);
 			unsigned long bits = all;
 
 			while (bits) {
@@ -93,7 +92,7 @@ bool swq_kick(struct swq_layout *l, struct swq_cpu *self, int near)
 
 				bits &= bits - 1;
 				if (l->ann_cpus[bit] == near ||
-				    swq_whole_core(l, bit, all) != whole)
+				    (!round && !swq_whole_core(l, bit, all)))
 					continue;
 				if (swq_kick_bit(l, self, bit))
 					return true;
@@ -105,7 +104,7 @@ bool swq_kick(struct swq_layout *l, struct swq_cpu *self, int near)
 }
 
 /**
- * swq_missed() - after a looker's unlock: did a sleeper fail to get the lock?
+ * swq_missed() - after an unlock: did a sleeper fail to get the lock?
  * @l: layout
  * @s: shard that was unlocked
  * @self: this CPU
@@ -114,7 +113,8 @@ bool swq_kick(struct swq_layout *l, struct swq_cpu *self, int near)
  */
 void swq_missed(struct swq_layout *l, struct swq_shard *s, struct swq_cpu *self)
 {
-	/* Orders the unlock before the note.  Pairs with swq_look_shard(). */
+	swq_step(l, SWQ_STEP_UNLOCKED, NULL);
+	/* Orders the unlock before the note.  Pairs with swq_look_lock(). */
 	smp_mb();
 	if (!READ_ONCE(s->missed))
 		return;
