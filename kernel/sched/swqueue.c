@@ -570,6 +570,10 @@ void swq_switched(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
  * in use it is also the retry of what was refused for a time only, as a
  * cache-hot task cools down without any event.
  *
+ * Marks end with it: tasks that came while the feature was off have not
+ * changed @seq, and who was refused before must not take that for the present
+ * state.
+ *
  * Context: own rq lock held, interrupts off.
  */
 void swq_ticked(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
@@ -579,8 +583,11 @@ void swq_ticked(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
 	self->deferred = false;
 	if (!(ev & SWQ_EV_SURPLUS))
 		return;
-	if (due || READ_ONCE(l->kick) || !swq_token_linked(&self->token))
-		swq_publish(l, self, self, 0);
+	if (!due && !READ_ONCE(l->kick) && swq_token_linked(&self->token))
+		return;
+
+	WRITE_ONCE(self->seq, self->seq + 1);
+	swq_publish(l, self, self, 0);
 }
 
 /**

@@ -77,7 +77,8 @@ static unsigned int swqueue_enqueue_events(struct rq *rq, struct task_struct *p,
 
 	if (swqueue_surplus(rq))
 		ev |= SWQ_EV_SURPLUS;
-	if (curr != rq->idle)
+	/* While newidle has dropped the lock, curr has gone to sleep already. */
+	if (curr != rq->idle && task_on_rq_queued(curr) && !curr->se.sched_delayed)
 		ev |= SWQ_EV_RUNNING;
 	if (p->nr_cpus_allowed == 1 || is_migration_disabled(p))
 		ev |= SWQ_EV_PINNED;
