@@ -15,7 +15,7 @@
 #include "swqueue.h"
 
 const char *const swq_stat_names[SWQ_NR_STATS] = {
-	[SWQ_STAT_WAKEUPS]		= "wakeups",
+	[SWQ_STAT_ENQUEUED]		= "enqueued",
 	[SWQ_STAT_LINKED]		= "linked",
 	[SWQ_STAT_LINKED_AWAY]		= "linked_away",
 	[SWQ_STAT_UNLINKED]		= "unlinked",
@@ -684,6 +684,41 @@ static void swq_mark(struct swq_cpu *self, const struct swq_cpu *r,
 }
 
 /*
+ * Is a token without surplus worth taking off?  Not if its runqueue has had
+ * surplus since a looker saw it last: that is likely to come back, and then
+ * the token had better be there.  Taking it off and linking it again costs two
+ * locks, this costs reading what was read already.
+ */
+static bool swq_dormant(struct swq_token *t)
+{
+	const struct swq_cpu *r = container_of(t, struct swq_cpu, token);
+	unsigned int seq = READ_ONCE(r->seq);
+
+	if (READ_ONCE(t->stale_seq) == seq)
+		return true;
+
+	WRITE_ONCE(t->stale_seq, seq);
+	return false;
+}
+
+/*
+ * Without the lock: is a single token all there is, stale, and to be left where
+ * it is?  The first entry of a list is always a token of some CPU, and those
+ * never go away.
+ */
+static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s)
+{
+	struct list_head *first = READ_ONCE(s->tokens.next);
+	struct swq_token *t;
+
+	if (READ_ONCE(s->nr) != 1 || first == &s->tokens)
+		return false;
+
+	t = list_entry(first, struct swq_token, node);
+	return !l->ops->surplus(t) && !swq_dormant(t);
+}
+
+/*
  * Take a stale token off.  Its owner may have got work meanwhile, seen LINKED
  * and left it at that, so look again: then the token counts as popped, and the
  * visit will see to it.
@@ -720,6 +755,10 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		t = list_first_entry(&s->tokens, struct swq_token, node);
 
 		if (!l->ops->surplus(t)) {
+			if (!swq_dormant(t)) {
+				list_move_tail(&t->node, &s->tokens);
+				continue;
+			}
 			s->nr_discarded++;
 			if (!swq_discard(l, s, t)) {
 				swq_count(self, SWQ_STAT_DISCARDED);
@@ -778,6 +817,9 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 	struct swq_token *t = NULL;
 	unsigned int left = 0;
 	bool first = true;
+
+	if (!(how & SWQ_LOOK_LAST) && swq_leave_alone(l, s))
+		return NULL;
 
 	/*
 	 * A last look sees each token once, in sections of bounded length; any

@@ -13,8 +13,9 @@
  *   token, one per runqueue, living in per-CPU data: no lifetime to guard, no
  *   work at exit, exec, or a change of class or affinity.  A token is linked
  *   when its runqueue gains a waiter (publication) and stays linked until a
- *   CPU that looks for work pops it, or finds it stale and discards it.  A
- *   runqueue whose surplus comes and goes writes nothing shared at all.
+ *   CPU that looks for work pops it, or finds it stale twice without any
+ *   surplus in between and discards it.  A runqueue whose surplus comes and
+ *   goes writes nothing shared at all.
  *
  *   A CPU that pops a token owes its runqueue a visit: under that runqueue's
  *   lock it takes a task, or finds that it cannot, and publishes again what
@@ -36,6 +37,8 @@
  *   token->state  -> UNLINKED   lock of ->shard                publisher (rq lock)
  *   token->shard                rq lock and that shard's lock  owner's unlink (rq lock)
  *   token->node                 lock of ->shard                -
+ *   token->stale_seq            lookers; a guess, never relied lookers
+ *                               on
  *   cpu->seq, ->deferred        rq lock                        lookers (seq)
  *   cpu->idle                   xchg by that CPU; kickers      kickers
  *                               only IDLE -> KICKED
@@ -112,6 +115,8 @@ enum swq_token_state {
  * struct swq_token - stands for a runqueue that has surplus
  * @state: enum swq_token_state
  * @cpu: CPU of the runqueue, constant
+ * @stale_seq: waiting set, by its number, at which a looker last found no
+ *	surplus behind the token
  * @shard: shard it is linked on; valid while LINKED, and only this one counts,
  *	never the shard that the CPU belongs to at present
  * @node: place in @shard's list
@@ -121,6 +126,7 @@ enum swq_token_state {
 struct swq_token {
 	unsigned int		state;
 	int			cpu;
+	unsigned int		stale_seq;
 	struct swq_shard	*shard;
 	struct list_head	node;
 } ____cacheline_aligned_in_smp;
@@ -131,7 +137,7 @@ struct swq_token {
  * Counted on the CPU that acts.  swq_stat_names[] has the names users see.
  */
 enum swq_stat {
-	SWQ_STAT_WAKEUPS,	/* wakeups that reached the hook */
+	SWQ_STAT_ENQUEUED,	/* tasks enqueued, woken or moved */
 	SWQ_STAT_LINKED,	/* tokens linked */
 	SWQ_STAT_LINKED_AWAY,	/* ... on another shard than the home */
 	SWQ_STAT_UNLINKED,	/* tokens taken off by their owner */

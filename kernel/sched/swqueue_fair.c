@@ -111,8 +111,11 @@ void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags)
 		return;
 
 	if (static_branch_unlikely(&swqueue_link_all)) {
-		if (wake_flags & WF_TTWU)
-			swq_wakeup_link(l, r, self);
+		/*
+		 * Not by WF_TTWU: a wakeup that was handed to the CPU to finish
+		 * has lost its flags.
+		 */
+		swq_wakeup_link(l, r, self);
 		return;
 	}
 

@@ -75,8 +75,7 @@ static __always_inline void swqueue_enqueued(struct rq *rq,
 {
 	if (!sched_feat(SWQUEUE))
 		return;
-	if (wake_flags & WF_TTWU)
-		this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_WAKEUPS]);
+	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_ENQUEUED]);
 	if (static_branch_unlikely(&swqueue_link_all) || swqueue_surplus(rq))
 		__swqueue_enqueued(rq, p, wake_flags);
 }
