@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# For people. Each target is one program in scripts/, which has a --help.
+
+KERNEL ?= 6.12
+KDIR ?=
+CPUS ?= 8
+ROUNDS ?= 5
+SECONDS ?= 4
+
+# The programs are Python, which a small Debian does not have.
+go = scripts/deps base && scripts/$(1)
+source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
+kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
+
+.DEFAULT_GOAL := help
+.PHONY: run test graft ungraft graft-plan menuconfig shell bench check docs clean help
+
+run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
+	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
+
+test: ## Run every test (KERNEL)
+	@$(call go,test) --version '$(KERNEL)'
+
+graft: ## Put the features into a kernel tree of yours (KDIR)
+	@scripts/graft-tree $(kdir)
+
+ungraft: ## Take them out again, byte for byte (KDIR)
+	@scripts/ungraft-tree $(kdir)
+
+graft-plan: ## Say what graft would do, change nothing (KDIR)
+	@scripts/graft-tree --plan $(kdir)
+
+menuconfig: ## Change the options of the kernel that 'make run' builds (KERNEL, KDIR)
+	@$(call go,menuconfig) $(source)
+
+shell: ## A guest to play in, knobs mounted (KERNEL, KDIR, CPUS)
+	@$(call go,shell) $(source) --cpus '$(CPUS)'
+
+bench: ## Instructions per pipe round trip: stock, feature off, feature on (KERNEL, KDIR)
+	@$(call go,bench-icount) $(source)
+
+check: ## Static checks of the sources: checkpatch, sparse, kernel-doc, W=1, coccicheck (KERNEL)
+	@$(call go,test) --version '$(KERNEL)' static
+
+docs: ## Build the documentation and fail on any warning (KERNEL)
+	@$(call go,test) --version '$(KERNEL)' docs
+
+clean: ## Remove out/; the cache of sources and objects stays
+	@scripts/clean
+
+help: ## Show this
+	@echo "Usage: make TARGET [VARIABLE=value]..."
+	@echo
+	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@echo
+	@echo "  KERNEL=6.12    the kernel to fetch"
+	@echo "  KDIR=tree      a kernel tree of yours instead; only graft and ungraft change it"
+	@echo "  CPUS=8         CPUs of the guest; 72 is the report's server, 2 sockets x 18 cores x 2 threads"
+	@echo "  ROUNDS=5 SECONDS=4   how often and how long 'run' measures each setting"
