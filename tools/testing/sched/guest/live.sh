@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The live test: load of several kinds runs while everything about the queue is
+# changed under it, and at the end nothing may be left behind. The host's
+# program looks for splats; this one checks what can be read off the knobs.
+#
+# SHARD_WRITES, TOGGLES, HOTPLUGS: how often each thing is done.
+
+. /job/lib.sh
+
+: "${SHARD_WRITES:=1000}" "${TOGGLES:=1000}" "${HOTPLUGS:=100}"
+ALIVE=/tmp/alive
+CG=/sys/fs/cgroup
+CPUS=$(nproc)
+
+say()
+{
+	result "live $*"
+}
+
+# random N: a number below N.
+random()
+{
+	echo $(($(od -An -N4 -tu4 /dev/urandom) % $1))
+}
+
+# repeat NAME COMMAND...: run it until told to stop, and count.
+repeat()
+{
+	name=$1
+	shift
+	(
+		n=0
+		while [ -e $ALIVE ]; do
+			"$@" || break
+			n=$((n + 1))
+			echo $n >/tmp/count.$name
+		done
+	) &
+}
+
+# times NAME N COMMAND...: run it N times; any failure ends the job.
+times()
+{
+	name=$1 n=$2
+	shift 2
+	(
+		i=0
+		while [ $i -lt "$n" ]; do
+			"$@" $i || { echo "$name: round $i failed" >/tmp/failed; break; }
+			i=$((i + 1))
+			echo $i >/tmp/count.$name
+		done
+	) &
+	waited="$waited $!"
+}
+
+stat()
+{
+	awk -v name="$1" '$1 == name { print $2 }' $SWQUEUE/stats
+}
+
+# --- load
+
+messages()
+{
+	hackbench -g 1 -f 4 -l 40 -s 64 >/dev/null 2>&1
+	hackbench -T -p -g 1 -f 4 -l 40 -s 64 >/dev/null 2>&1
+}
+
+# Real-time bursts take the CPU from fair tasks, which then have to wait.
+realtime()
+{
+	chrt -f 10 timeout 0.02 sh -c 'while :; do :; done'
+	sleep 0.05
+}
+
+# A group that is throttled and unthrottled all the time.
+throttled()
+{
+	hackbench -g 1 -f 2 -l 20 >/dev/null 2>&1
+	return 0
+}
+
+# Tasks that may only share a core with their own kind.
+cookies()
+{
+	coresched hackbench -g 1 -f 2 -l 20 -s 64 >/dev/null 2>&1
+}
+
+# --- what changes meanwhile
+
+reshard()
+{
+	echo "$(random $((CPUS + 2)))" >$SWQUEUE/shards
+}
+
+toggle()
+{
+	echo NO_SWQUEUE >$SCHED/features && echo SWQUEUE >$SCHED/features
+}
+
+publish()
+{
+	echo wakeup >$SWQUEUE/publish && sleep 0.1 &&
+		echo surplus >$SWQUEUE/publish && sleep 0.3
+}
+
+kick()
+{
+	echo 1 >$SWQUEUE/kick && sleep 0.4 && echo 0 >$SWQUEUE/kick && sleep 0.2
+}
+
+hotplug()
+{
+	cpu=$((1 + $(random $((CPUS - 1)))))
+	echo 0 >/sys/devices/system/cpu/cpu$cpu/online || return
+	echo 1 >/sys/devices/system/cpu/cpu$cpu/online
+}
+
+# Any process may be gone by the time it is meant.
+affinity()
+{
+	for pid in $(pidof hackbench | tr ' ' '\n' | tail -n 6); do
+		taskset -p $((1 + $(random $(((1 << CPUS) - 1))))) "$pid" >/dev/null 2>&1
+	done
+	sleep 0.05
+}
+
+# Offline CPUs may leave a partition without any: writes may fail, not hang.
+partition()
+{
+	mkdir -p $CG/part
+	echo $((CPUS / 2))-$((CPUS - 1)) >$CG/part/cpuset.cpus 2>/dev/null
+	echo root >$CG/part/cpuset.cpus.partition 2>/dev/null
+	sleep 0.2
+	echo member >$CG/part/cpuset.cpus.partition 2>/dev/null
+	rmdir $CG/part
+	sleep 0.1
+}
+
+# --- start
+
+echo "+cpuset +cpu" >$CG/cgroup.subtree_control || fail "no cpuset or cpu controller"
+mkdir $CG/slow && echo "4000 20000" >$CG/slow/cpu.max || fail "no cpu.max"
+touch $ALIVE
+
+progress "load starts"
+repeat messages messages
+repeat realtime realtime
+repeat cookies cookies
+(echo 0 >$CG/slow/cgroup.procs; repeat throttled throttled; wait) &
+pair=0
+while [ $pair -lt $((CPUS / 2)) ]; do
+	sockperf server -i 127.0.0.1 -p $((21000 + pair)) >/dev/null 2>&1 &
+	repeat pair$pair sockperf ping-pong -i 127.0.0.1 -p $((21000 + pair)) -t 3 --mps max >/dev/null 2>&1
+	pair=$((pair + 1))
+done
+sleep 2
+
+# --- a write takes effect at once, under load
+
+for want in 4 1 2 0 3; do
+	echo $want >$SWQUEUE/shards || fail "writing $want to shards failed"
+	most=$want
+	[ $want = 0 ] && most=$(((CPUS + 7) / 8))
+	seen=$(awk '$6 == "shard" || $5 == "shard" { print $4 "/" $6 }' $SWQUEUE/layout | sort -u | wc -l)
+	told=$(grep -c '^shard ' $SWQUEUE/stats)
+	[ "$seen" = $most ] || fail "shards=$want: layout shows $seen shards, not $most"
+	[ "$told" = $most ] || fail "shards=$want: stats shows $told shards, not $most"
+	[ "$(cat /proc/sys/kernel/sched_swqueue_shards)" = $want ] || fail "the sysctl does not show $want"
+done
+say "shards: each write was seen at once in layout, stats and sysctl"
+
+# --- all at once
+
+waited=
+times shards "$SHARD_WRITES" reshard
+times toggles "$TOGGLES" toggle
+times hotplug "$HOTPLUGS" hotplug
+repeat publish publish
+repeat kick kick
+repeat affinity affinity
+repeat partition partition
+count()
+{
+	cat /tmp/count.$1 2>/dev/null || echo 0
+}
+for pid in $waited; do
+	while kill -0 $pid 2>/dev/null; do
+		progress "shards $(count shards)/$SHARD_WRITES, toggles $(count toggles)/$TOGGLES, hotplug $(count hotplug)/$HOTPLUGS, partitions $(count partition), hackbench $(count messages)"
+		sleep 1
+	done
+done
+[ -e /tmp/failed ] && fail "$(cat /tmp/failed)"
+say "shards $(count shards) writes, $(count toggles) feature toggles, $(count hotplug) hotplug cycles, $(count publish) publish and $(count kick) kick toggles, $(count partition) partitions, $(count affinity) affinity rounds"
+for what in messages realtime throttled cookies publish kick affinity partition; do
+	[ "$(count $what)" -gt 0 ] || fail "$what never ran: the test is not what it says"
+done
+
+# --- stop; nothing may be stuck
+
+progress "load stops"
+rm $ALIVE
+killall sockperf 2>/dev/null
+i=0
+while pidof hackbench chrt sockperf taskset >/dev/null; do
+	i=$((i + 1))
+	[ $i -lt 120 ] || fail "still there two minutes after the end: $(ps | grep -E 'hackbench|chrt|sockperf' | head -5)"
+	sleep 1
+done
+rmdir $CG/part 2>/dev/null
+grep -q 0 /sys/devices/system/cpu/cpu[1-9]*/online && fail "a CPU stayed off line"
+stuck=$(ps -o stat,comm | awk '$1 ~ /^D/' | head -3)
+[ -z "$stuck" ] || fail "tasks stuck in D state: $stuck"
+say "no task is stuck"
+
+echo SWQUEUE >$SCHED/features
+echo 0 >$SWQUEUE/shards
+echo surplus >$SWQUEUE/publish
+echo 0 >$SWQUEUE/kick
+
+# --- every CPU goes idle once more: the queue is empty
+
+sleep 1
+cpu=0
+while [ $cpu -lt "$CPUS" ]; do
+	taskset $(printf '%x' $((1 << cpu))) sleep 0.05
+	cpu=$((cpu + 1))
+done
+sleep 1
+length=$(stat length)
+[ "$length" = 0 ] || fail "the queue holds $length tokens after all CPUs went idle: $(grep '^shard' $SWQUEUE/stats | grep -v 'length 0')"
+say "the queue is empty"
+
+# --- and it still works: surplus is found
+
+echo 1 >$SWQUEUE/reset
+before=$(stat pull_moved)
+messages && messages
+moved=$(($(stat pull_moved) - before))
+[ "$(stat linked)" -gt 0 ] || fail "nothing was linked under hackbench"
+[ $moved -gt 0 ] || fail "no task was pulled under hackbench: $(tr '\n' ' ' <$SWQUEUE/stats)"
+say "afterwards hackbench linked $(stat linked) tokens and had $moved tasks pulled"
