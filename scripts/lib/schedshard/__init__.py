@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the programs in scripts/ share: places, messages, running commands."""
 
+import ctypes
 import fcntl
 import hashlib
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -31,6 +33,8 @@ def say(text):
 
 def main(func):
     """Run a program's main function; failures become one line and a status."""
+    # Being told to end is like Ctrl-C: what was started here ends as well.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         sys.exit(func())
     except Failure as failure:
@@ -42,6 +46,11 @@ def main(func):
     except KeyboardInterrupt:
         print(f"{PROG}: interrupted", file=sys.stderr)
         sys.exit(130)
+
+
+def end_with_parent():
+    """For a child before its exec: no build, guest or test outlives who wanted it."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # 1: PR_SET_PDEATHSIG
 
 
 def need(purpose):
@@ -95,10 +104,11 @@ class Progress:
 
 def run_logged(command, log, on_line=None, **kwargs):
     """Run a command, all output into a log file; True if it succeeded."""
-    with open(log, "a") as out:
+    with open(log, "a", buffering=1) as out:
         out.write(f"$ {' '.join(map(str, command))}\n")
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True, errors="replace", **kwargs)
+                                   stderr=subprocess.STDOUT, text=True, errors="replace",
+                                   preexec_fn=end_with_parent, **kwargs)
         try:
             for line in process.stdout:
                 out.write(line)

@@ -19,6 +19,7 @@ import hashlib
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -48,6 +49,8 @@ PROJECT_FILES = (
     ("Documentation/**/*", None),
 )
 KCONFIG = "kernel/sched/Kconfig.schedshard"
+# A function takes spatch a tenth of a second.
+CPU_SECONDS = 60
 # The anchor of a hook that has to be the last thing a function does.
 END = "end of function"
 
@@ -507,17 +510,22 @@ class Spatch:
         path.write_bytes(data)
         # HOME is set so that a .cocciconfig of the user's has no say.
         env = {**os.environ, "LC_ALL": "C", "HOME": self.scratch.name}
-        try:
-            done = subprocess.run(["spatch", "--macro-file", MACROS, *options, file],
-                                  cwd=self.scratch.name, env=env, capture_output=True,
-                                  text=True, errors="replace", timeout=120)
-        except subprocess.TimeoutExpired:
-            raise Unplaced("spatch did not end within two minutes") from None
+        done = subprocess.run(["spatch", "--macro-file", MACROS, *options, file],
+                              cwd=self.scratch.name, env=env, capture_output=True, text=True,
+                              errors="replace", preexec_fn=self._limit)
         return path, done
+
+    @staticmethod
+    def _limit():
+        # Processor time, so that a busy machine is no reason to give up.
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
 
     def run(self, rule, file, data):
         path, done = self._call(file, data, "--sp-file", rule, "--in-place", "--no-includes",
                                 "--no-show-diff", "--very-quiet")
+        if done.returncode < 0:
+            raise Unplaced(f"spatch was killed (signal {-done.returncode}); it may use "
+                           f"{CPU_SECONDS} s of processor time")
         if done.returncode:
             lines = [line for line in done.stderr.splitlines() if line.strip()]
             raise Unplaced(f"spatch failed: {lines[-1].strip() if lines else done.returncode}")

@@ -9,7 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from . import GUEST, Failure, Progress, duration, read, say, show
+from . import GUEST, Failure, Progress, duration, end_with_parent, read, say, show
 
 QEMU = "qemu-system-x86_64"
 
@@ -244,7 +244,7 @@ class Guest:
         errors = self.logs / "qemu.log"
         with open(errors, "w") as err:
             process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=err,
-                                       stderr=err)
+                                       stderr=err, preexec_fn=end_with_parent)
         start, self.timed_out, last = time.monotonic(), False, ""
         try:
             while process.poll() is None:

@@ -159,7 +159,7 @@ class Kernel:
     def make(self, config, *targets):
         ours = [f"O={self.build_dir(config)}", "ARCH=x86_64", "CC=ccache gcc",
                     "HOSTCC=ccache gcc"]
-        return ["make", "-C", self.tree, f"-j{os.cpu_count()}", *ours, *targets]
+        return ["make", "-C", self.tree, f"-j{os.cpu_count() + 1}", *ours, *targets]
 
     @staticmethod
     def make_env():

@@ -39,8 +39,8 @@ repeat()
 	) &
 }
 
-# times NAME N COMMAND...: run it N times; any failure ends the job.
-times()
+# rounds NAME N COMMAND...: run it N times; any failure ends the job.
+rounds()
 {
 	name=$1 n=$2
 	shift 2
@@ -175,9 +175,9 @@ say "shards: each write was seen at once in layout, stats and sysctl"
 # --- all at once
 
 waited=
-times shards "$SHARD_WRITES" reshard
-times toggles "$TOGGLES" toggle
-times hotplug "$HOTPLUGS" hotplug
+rounds shards "$SHARD_WRITES" reshard
+rounds toggles "$TOGGLES" toggle
+rounds hotplug "$HOTPLUGS" hotplug
 repeat publish publish
 repeat kick kick
 repeat affinity affinity

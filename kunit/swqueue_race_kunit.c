@@ -1,0 +1,1061 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shared wake queue: concurrency.
+ *
+ *   swqueue_random   four CPUs, a waker and an administrator, one running at a
+ *                    time, interleaved at random between any two steps of the
+ *                    protocol; each time that all have come to rest, no CPU
+ *                    may sleep beside work that it could take
+ *   swqueue_threads  the same people all at once
+ *
+ * The tasks of a mock runqueue are counts. What happens to them here is what
+ * swqueue_fair.c makes of the scheduler's events.
+ */
+#include <linux/completion.h>
+#include <linux/module.h>
+#include <linux/prandom.h>
+#include <linux/random.h>
+
+#include "swqueue_mock.h"
+
+static unsigned int steps = 20000;
+module_param(steps, uint, 0444);
+MODULE_PARM_DESC(steps, "steps of a random interleaving");
+
+static unsigned int runtime_ms = 1000;
+module_param(runtime_ms, uint, 0444);
+MODULE_PARM_DESC(runtime_ms, "duration of each test with threads");
+
+static unsigned int seed;
+module_param(seed, uint, 0444);
+MODULE_PARM_DESC(seed, "of the random streams, 0 to choose one");
+
+#define MAX_PEOPLE	MOCK_ALL_CPUS
+/* So many steps without an event are not convergence but a cycle. */
+#define ENDLESS		20000
+
+/**
+ * struct person - a thread of the play
+ * @task: the thread
+ * @rnd: its random stream
+ * @me: its number: CPUs first, then the waker, then the administrator
+ * @section: number of its read side, 0 outside
+ * @seen: epoch in which it found nothing to do
+ * @created: tasks that it woke, less those that it put to sleep
+ */
+struct person {
+	struct task_struct	*task;
+	struct rnd_state	rnd;
+	unsigned int		me;
+	unsigned long		section;
+	unsigned long		seen;
+	long			created;
+};
+
+/**
+ * struct play - all of them
+ * @p: the threads
+ * @nr_cpus: how many of them are CPUs
+ * @nr: how many there are
+ * @free_running: all at once instead of one at a time
+ * @feature: the feature bit
+ * @turn: who may run
+ * @epoch: counts what happened
+ * @events: how many events may still come before all must come to rest
+ * @quiet: steps since the last event
+ * @steps: steps taken
+ * @rests: times that all came to rest
+ * @stop: the play is over
+ * @error: why, if not because it was long enough
+ * @over: for the test to wait for
+ * @toggled: the feature was off since this CPU last published
+ */
+struct play {
+	struct person		p[MAX_PEOPLE];
+	unsigned int		nr_cpus;
+	unsigned int		nr;
+	bool			free_running;
+	bool			feature;
+	unsigned int		turn;
+	unsigned long		epoch;
+	unsigned int		events;
+	unsigned int		quiet;
+	unsigned int		steps;
+	unsigned int		rests;
+	bool			stop;
+	const char		*error;
+	struct completion	over;
+	bool			toggled[MOCK_CPUS];
+};
+
+static struct play *play;
+
+static u32 rnd(struct person *p, u32 n)
+{
+	return prandom_u32_state(&p->rnd) % n;
+}
+
+static struct person *whoami(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < play->nr; i++) {
+		if (play->p[i].task == current)
+			return &play->p[i];
+	}
+
+	return NULL;
+}
+
+static bool is_cpu(const struct person *p)
+{
+	return p->me < play->nr_cpus;
+}
+
+/* The CPU that a thread runs on; waker and administrator are outside the LLC. */
+static int cpu_of_person(const struct person *p)
+{
+	return is_cpu(p) ? p->me : MOCK_OUTSIDE + p->me - play->nr_cpus;
+}
+
+static void end_play(const char *error)
+{
+	if (error && !play->error)
+		play->error = error;
+	WRITE_ONCE(play->stop, true);
+	complete_all(&play->over);
+}
+
+/*
+ * Taking turns
+ */
+
+static void wait_for_turn(struct person *p)
+{
+	while (smp_load_acquire(&play->turn) != p->me && !READ_ONCE(play->stop))
+		cpu_relax();
+}
+
+/* Let another one go on here, or not. */
+static void let_others(struct person *p)
+{
+	unsigned int next;
+
+	if (play->free_running) {
+		if (!rnd(p, 64))
+			cpu_relax();
+		return;
+	}
+	if (READ_ONCE(play->stop))
+		return;
+	if (++play->steps >= steps)
+		end_play(NULL);
+	if (++play->quiet > ENDLESS)
+		end_play("endless activity without events");
+	next = rnd(p, 2) ? p->me : rnd(p, play->nr);
+	if (next != p->me) {
+		smp_store_release(&play->turn, next);
+		wait_for_turn(p);
+	}
+}
+
+static void wait_for_shard(struct person *p, struct swq_shard *s)
+{
+	while (raw_spin_is_locked(&s->lock) && !READ_ONCE(play->stop))
+		let_others(p);
+}
+
+/* A lock that may be waited for next must be free: its holder is not running. */
+static void wait_for_shards(struct person *p, struct swq_layout *l, int cpu)
+{
+	const struct swq_place *place;
+
+	if (play->free_running || !l)
+		return;
+	place = swq_place(l, cpu_of_person(p)) ?: swq_place(l, cpu);
+	if (place)
+		wait_for_shard(p, &l->shards[place->shard]);
+}
+
+static void random_step(struct swq_layout *l, enum swq_step step,
+			struct swq_token *token)
+{
+	struct person *p = whoami();
+	unsigned int i;
+
+	if (!p)
+		return;
+
+	switch (step) {
+	case SWQ_STEP_REMOVED:
+		/* While a shard is drained the next lock comes right after this one. */
+		if (is_cpu(p) || play->free_running)
+			let_others(p);
+		break;
+	case SWQ_STEP_DISCARDED:
+	case SWQ_STEP_LOOK_EMPTY:
+	case SWQ_STEP_LOOK_UNLOCK:
+		let_others(p);
+		break;
+	case SWQ_STEP_SYNCED:
+		let_others(p);
+		for (i = 0; i < l->nr_shards && !play->free_running; i++)
+			wait_for_shard(p, &l->shards[i]);
+		break;
+	case SWQ_STEP_UNLINK:
+		let_others(p);
+		if (!play->free_running)
+			wait_for_shard(p, token->shard);
+		break;
+	default:
+		let_others(p);
+		wait_for_shards(p, l, token ? token->cpu : -1);
+		break;
+	}
+}
+
+/*
+ * Read sides, that is, sections with interrupts off. With all threads at once
+ * they are real ones.
+ */
+
+static unsigned long begin(struct person *p)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (!play->free_running)
+		WRITE_ONCE(p->section, ++play->epoch);
+	return flags;
+}
+
+static void end(struct person *p, unsigned long flags)
+{
+	WRITE_ONCE(p->section, 0);
+	local_irq_restore(flags);
+}
+
+static void random_synchronize(void)
+{
+	struct person *p = whoami();
+	unsigned long old[MAX_PEOPLE];
+	unsigned int i;
+
+	if (play->free_running) {
+		synchronize_rcu();
+		return;
+	}
+	for (i = 0; i < play->nr; i++)
+		old[i] = play->p[i].section;
+	for (i = 0; i < play->nr; i++) {
+		while (old[i] && play->p[i].section == old[i] && !READ_ONCE(play->stop))
+			let_others(p);
+	}
+}
+
+static void lock_rq(struct person *p, int cpu)
+{
+	if (play->free_running) {
+		raw_spin_lock(&mock->rq[cpu].lock);
+		return;
+	}
+	while (!raw_spin_trylock(&mock->rq[cpu].lock)) {
+		/* Whoever has it stands still: no way out but to break in. */
+		if (READ_ONCE(play->stop)) {
+			raw_spin_lock(&mock->rq[cpu].lock);
+			return;
+		}
+		let_others(p);
+	}
+}
+
+static void unlock_rq(int cpu)
+{
+	raw_spin_unlock(&mock->rq[cpu].lock);
+}
+
+static struct swq_layout *layout_of(int cpu)
+{
+	return rcu_dereference_sched(mock->rq[cpu].c.layout);
+}
+
+static bool feature(void)
+{
+	return READ_ONCE(play->feature);
+}
+
+static void happened(struct person *p, bool event)
+{
+	if (play->free_running)
+		return;
+	play->epoch++;
+	if (event) {
+		play->events--;
+		play->quiet = 0;
+	}
+}
+
+static bool may_happen(void)
+{
+	return play->free_running || play->events;
+}
+
+/*
+ * What CPUs do
+ */
+
+/* Under the lock of @cpu. */
+static void pick(struct person *p, int cpu, bool from_idle, unsigned int ev)
+{
+	struct mock_rq *rq = &mock->rq[cpu];
+	enum mock_task next;
+
+	next = !rq->waiting[FREE] || (rq->waiting[PINNED] && rnd(p, 2)) ? PINNED : FREE;
+	rq->waiting[next]--;
+	rq->running = next;
+	rq->asleep = false;
+	if (from_idle)
+		swq_idle_exit(layout_of(cpu), &rq->c);
+	if (mock_has_surplus(rq))
+		ev |= SWQ_EV_SURPLUS;
+	if (feature())
+		swq_switched(layout_of(cpu), &rq->c, ev);
+}
+
+static void put_in(struct person *p, int cpu, enum mock_task kind, bool sync)
+{
+	struct mock_rq *rq = &mock->rq[cpu];
+	int self = cpu_of_person(p);
+
+	lock_rq(p, cpu);
+	rq->waiting[kind]++;
+	WRITE_ONCE(rq->nr, rq->nr + 1);
+	if (feature())
+		swq_enqueued(layout_of(cpu), &rq->c, mock_cpu(self),
+			     mock_events(rq, self, kind, sync));
+	else
+		WRITE_ONCE(play->toggled[cpu], true);
+	unlock_rq(cpu);
+}
+
+/* Return: true if a task was moved to this CPU. */
+static bool visit(struct person *p, int cpu)
+{
+	enum swq_visit result;
+
+	lock_rq(p, cpu);
+	result = mock_visit_locked(p->me, cpu);
+	if (result == SWQ_VISIT_MOVED)
+		put_in(p, p->me, FREE, false);
+
+	return result == SWQ_VISIT_MOVED;
+}
+
+static struct swq_token *look(struct person *p, struct swq_layout *l, unsigned int how)
+{
+	wait_for_shards(p, l, -1);
+	return swq_look(l, &mock->rq[p->me].c, how);
+}
+
+/* With the own rq lock held, which is dropped for visits. */
+static void newidle(struct person *p)
+{
+	struct mock_rq *rq = &mock->rq[p->me];
+	struct swq_layout *l = layout_of(p->me);
+	bool unlocked = false, moved = false;
+	unsigned int visits;
+
+	if (!feature() || !l || !swq_hinted(l) || !rnd(p, 3))
+		return;
+
+	swq_look_begin(&rq->c);
+	for (visits = 0; visits < 4; visits++) {
+		struct swq_token *t = look(p, l, 0);
+
+		if (!t)
+			break;
+		if (!unlocked)
+			unlock_rq(p->me);
+		unlocked = true;
+		moved = visit(p, t->cpu);
+		if (moved || READ_ONCE(rq->nr))
+			break;
+	}
+	if (unlocked)
+		lock_rq(p, p->me);
+}
+
+static void idle(struct person *p)
+{
+	struct mock_rq *rq = &mock->rq[p->me];
+	unsigned long flags = begin(p);
+	struct swq_layout *l = layout_of(p->me);
+	unsigned int visits;
+
+	if (!feature() || !l || READ_ONCE(rq->nr) || !swq_idle_enter(l, &rq->c))
+		goto out;
+
+	swq_look_begin(&rq->c);
+	for (visits = 0; visits < 4 * play->nr_cpus; visits++) {
+		struct swq_token *t = look(p, l, SWQ_LOOK_LAST);
+
+		if (!t || visit(p, t->cpu)) {
+			swq_idle_looked(&rq->c);
+			break;
+		}
+		if (READ_ONCE(rq->nr))
+			break;
+	}
+out:
+	end(p, flags);
+}
+
+static void go_to_sleep(struct person *p)
+{
+	struct mock_rq *rq = &mock->rq[p->me];
+	unsigned long flags = begin(p);
+
+	lock_rq(p, p->me);
+	rq->running = NONE;
+	WRITE_ONCE(rq->nr, rq->nr - 1);
+	p->created--;
+	if (!rq->nr)
+		newidle(p);
+	if (rq->nr)
+		pick(p, p->me, false, 0);
+	else
+		rq->asleep = true;
+	unlock_rq(p->me);
+	end(p, flags);
+	if (rq->asleep)
+		idle(p);
+}
+
+static void preempt(struct person *p)
+{
+	struct mock_rq *rq = &mock->rq[p->me];
+	unsigned long flags = begin(p);
+
+	lock_rq(p, p->me);
+	if (rq->waiting[FREE] + rq->waiting[PINNED]) {
+		unsigned int prev = rq->running;
+
+		/* What runs next was chosen before it is put back. */
+		rq->running = NONE;
+		if (!feature())
+			WRITE_ONCE(play->toggled[p->me], true);
+		if (rq->waiting[FREE] && (!rq->waiting[PINNED] || rnd(p, 2))) {
+			rq->waiting[FREE]--;
+			rq->running = FREE;
+		} else {
+			rq->waiting[PINNED]--;
+			rq->running = PINNED;
+		}
+		rq->waiting[prev]++;
+		if (feature())
+			swq_switched(layout_of(p->me), &rq->c,
+				     SWQ_EV_SURPLUS | SWQ_EV_PUT_BACK);
+	}
+	unlock_rq(p->me);
+	end(p, flags);
+}
+
+static void wake_from_idle(struct person *p)
+{
+	unsigned long flags = begin(p);
+
+	lock_rq(p, p->me);
+	if (mock->rq[p->me].nr)
+		pick(p, p->me, true, 0);
+	unlock_rq(p->me);
+	end(p, flags);
+}
+
+static void tick(struct person *p)
+{
+	struct mock_rq *rq = &mock->rq[p->me];
+	unsigned long flags = begin(p);
+
+	lock_rq(p, p->me);
+	WRITE_ONCE(play->toggled[p->me], false);
+	if (feature() && mock_has_surplus(rq))
+		swq_ticked(layout_of(p->me), &rq->c, SWQ_EV_SURPLUS);
+	else
+		rq->c.deferred = false;
+	unlock_rq(p->me);
+	end(p, flags);
+}
+
+/* Some more tasks than CPUs, and not without bounds. */
+static bool room(void)
+{
+	unsigned int cpu, nr = 0;
+
+	for (cpu = 0; cpu < play->nr_cpus; cpu++)
+		nr += READ_ONCE(mock->rq[cpu].nr);
+
+	return nr < 2 * play->nr_cpus;
+}
+
+static void person_wake(struct person *p)
+{
+	unsigned long flags;
+
+	if (!room())
+		return;
+	flags = begin(p);
+	p->created++;
+	put_in(p, rnd(p, play->nr_cpus), rnd(p, 4) ? FREE : PINNED, rnd(p, 2));
+	end(p, flags);
+}
+
+/*
+ * The tick comes to everybody, but what it finds is not the same: it must find
+ * a deferral, and what the feature missed while it was off. Anything else that
+ * it would repair was lost before, and nobody shall cover that up.
+ */
+static bool tick_is_due(const struct mock_rq *rq)
+{
+	return feature() && (rq->c.deferred || READ_ONCE(play->toggled[rq->c.token.cpu]));
+}
+
+/* Return: true if something was done. */
+static bool act_cpu(struct person *p)
+{
+	struct mock_rq *rq = &mock->rq[p->me];
+
+	if (rq->asleep) {
+		if (READ_ONCE(rq->nr)) {
+			happened(p, false);
+			wake_from_idle(p);
+			return true;
+		}
+		if (feature() && mock_idle_state(p->me) != SWQ_IDLE) {
+			happened(p, false);
+			idle(p);
+			return true;
+		}
+		return false;
+	}
+
+	if (!play->free_running && tick_is_due(rq) && !rnd(p, 3)) {
+		happened(p, false);
+		tick(p);
+		return true;
+	}
+	if (!may_happen())
+		return tick_is_due(rq);
+
+	happened(p, true);
+	switch (rnd(p, 8)) {
+	case 0:
+	case 1:
+	case 2:
+		go_to_sleep(p);
+		break;
+	case 3:
+	case 4:
+		preempt(p);
+		break;
+	case 5:
+		if (play->free_running)
+			tick(p);
+		break;
+	default:
+		person_wake(p);
+		break;
+	}
+
+	return true;
+}
+
+/*
+ * What the administrator does
+ */
+
+static void random_sweep(int cpu)
+{
+	struct person *p = whoami();
+	struct mock_rq *rq = &mock->rq[cpu];
+	unsigned long flags = begin(p);
+	struct swq_layout *l;
+
+	lock_rq(p, cpu);
+	l = layout_of(cpu);
+	if (l && feature() && mock_has_surplus(rq))
+		swq_publish(l, &rq->c, mock_cpu(cpu_of_person(p)), 0);
+	unlock_rq(cpu);
+	end(p, flags);
+}
+
+static void random_free(struct swq_layout *l)
+{
+	if (play->free_running) {
+		kfree_rcu(l, rcu);
+		return;
+	}
+	random_synchronize();
+	swq_layout_free(l);
+}
+
+static const struct swq_replace_ops random_replace_ops = {
+	.synchronize	= random_synchronize,
+	.sweep		= random_sweep,
+	.free		= random_free,
+};
+
+static void reshard(struct person *p)
+{
+	struct swq_layout *l = mock_layout(1 + rnd(p, play->nr_cpus));
+	LIST_HEAD(old);
+	LIST_HEAD(new);
+
+	if (!l)
+		return;
+	list_add(&mock->l->entry, &old);
+	list_add(&l->entry, &new);
+	mock->l = l;
+	swq_replace(&old, &new, &random_replace_ops);
+	list_del_init(&l->entry);
+}
+
+/* Off means that hooks are not called; what is under way goes on. */
+static void toggle(struct person *p, bool on)
+{
+	int cpu;
+
+	if (on) {
+		for (cpu = 0; cpu < play->nr_cpus; cpu++)
+			WRITE_ONCE(play->toggled[cpu], true);
+	}
+	WRITE_ONCE(play->feature, on);
+}
+
+/* As a CPU does that goes off line: nothing may wait there. */
+static void unlink_own(struct person *p)
+{
+	int cpu = rnd(p, play->nr_cpus);
+	struct mock_rq *rq = &mock->rq[cpu];
+	unsigned long flags = begin(p);
+
+	lock_rq(p, cpu);
+	if (!mock_has_surplus(rq))
+		swq_unlink_own(layout_of(cpu), &rq->c, mock_cpu(cpu_of_person(p)));
+	unlock_rq(cpu);
+	end(p, flags);
+}
+
+static bool act_outside(struct person *p)
+{
+	if (!may_happen()) {
+		if (p->me != play->nr - 1 || feature())
+			return false;
+		happened(p, false);
+		toggle(p, true);
+		return true;
+	}
+
+	happened(p, true);
+	if (p->me != play->nr - 1) {
+		person_wake(p);
+		return true;
+	}
+	switch (rnd(p, 4)) {
+	case 0:
+		toggle(p, rnd(p, 4));
+		break;
+	case 1:
+		unlink_own(p);
+		break;
+	default:
+		reshard(p);
+		break;
+	}
+
+	return true;
+}
+
+/*
+ * Judgement
+ */
+
+/* With nobody running: what is wrong, or NULL. */
+static const char *judge_structure(void)
+{
+	const struct swq_layout *l = mock->l;
+	unsigned int i, n, linked = 0, listed = 0;
+	struct swq_token *t;
+
+	for (i = 0; i < l->nr_shards; i++) {
+		const struct swq_shard *s = &l->shards[i];
+
+		if (raw_spin_is_locked(&s->lock))
+			return "a shard is locked";
+		n = 0;
+		list_for_each_entry(t, &s->tokens, node) {
+			if (t->state != SWQ_LINKED)
+				return "an unlinked token on a list";
+			if (t->shard != s)
+				return "a token remembers another shard";
+			if (++n > play->nr_cpus)
+				return "a list without end";
+		}
+		if (s->nr != n)
+			return "length of a shard";
+		if (n && !mock_hinted(s))
+			return "work in a shard without a hint";
+		listed += n;
+	}
+	for (i = 0; i < play->nr_cpus; i++) {
+		const struct mock_rq *rq = &mock->rq[i];
+
+		linked += mock_linked(i);
+		if (rq->nr != rq->waiting[FREE] + rq->waiting[PINNED] + (rq->running != NONE))
+			return "a task was lost or doubled";
+	}
+
+	return linked == listed ? NULL : "a linked token on no list";
+}
+
+/* With nothing left to do: what is wrong, or NULL. */
+static const char *judge_rest(void)
+{
+	int cpu, other;
+
+	for (cpu = 0; cpu < play->nr_cpus; cpu++) {
+		const struct mock_rq *rq = &mock->rq[cpu];
+
+		if (raw_spin_is_locked(&rq->lock))
+			return "a runqueue is locked";
+		if (!mock_has_surplus(rq) || !rq->waiting[FREE])
+			continue;
+		if (!mock_linked(cpu))
+			return "movable work that cannot be found";
+		for (other = 0; other < play->nr_cpus; other++) {
+			if (mock->rq[other].asleep && !mock->rq[other].nr &&
+			    mock_idle_state(other) == SWQ_IDLE)
+				return "a CPU sleeps beside work";
+		}
+	}
+
+	return judge_structure();
+}
+
+static void found_nothing(struct person *p)
+{
+	unsigned int i;
+
+	if (play->free_running || READ_ONCE(play->stop))
+		return;
+	p->seen = play->epoch;
+	if (play->events)
+		return;
+	for (i = 0; i < play->nr; i++) {
+		if (play->p[i].seen != play->epoch)
+			return;
+	}
+
+	/* All are at rest. */
+	play->rests++;
+	if (judge_rest())
+		end_play(judge_rest());
+	play->events = 1 + rnd(p, 12);
+	play->quiet = 0;
+	play->epoch++;
+}
+
+static int person_main(void *arg)
+{
+	struct person *p = arg;
+
+	if (!play->free_running)
+		wait_for_turn(p);
+	while (!READ_ONCE(play->stop)) {
+		/* Who found nothing to do meanwhile has to look again. */
+		if (is_cpu(p) ? act_cpu(p) : act_outside(p))
+			happened(p, false);
+		else
+			found_nothing(p);
+		let_others(p);
+		if (play->free_running)
+			cond_resched();
+	}
+	/* Until the test stops it. */
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+
+	return 0;
+}
+
+KUNIT_DEFINE_ACTION_WRAPPER(stop_person, kthread_stop, struct task_struct *);
+
+static void end_play_action(void *unused)
+{
+	end_play(NULL);
+}
+
+static struct task_struct *new_person(struct kunit *test, unsigned int me,
+				      unsigned int cpu, u32 of)
+{
+	struct person *p = &play->p[me];
+
+	p->me = me;
+	prandom_seed_state(&p->rnd, of + me);
+	p->task = kthread_create_on_cpu(person_main, p, cpu, "swq_race/%u");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(p->task));
+
+	return p->task;
+}
+
+static void stage(struct kunit *test, unsigned int nr_cpus, unsigned int threads,
+		  bool free_running)
+{
+	unsigned int i, of = seed ?: get_random_u32(), cpu = 0;
+
+	mock_setup(test, nr_cpus, threads, 1);
+	play = kunit_kzalloc(test, sizeof(*play), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, play);
+	kunit_info(test, "seed=%u\n", of);
+	init_completion(&play->over);
+	play->nr_cpus = nr_cpus;
+	play->nr = nr_cpus + 2;
+	play->feature = true;
+	play->free_running = free_running;
+	play->events = 10;
+	for (i = 0; i < MOCK_ALL_CPUS; i++)
+		mock_fill(i, i < nr_cpus ? FREE : NONE, 0, 0);
+	mock->step = random_step;
+
+	for (i = 0; i < play->nr; i++) {
+		cpu = i % num_online_cpus();
+		new_person(test, i, cpumask_nth(cpu, cpu_online_mask), of);
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_person,
+								   play->p[i].task));
+	}
+	/* Undone first: nobody may still be waiting for a turn. */
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, end_play_action, NULL));
+	for (i = 0; i < play->nr; i++)
+		wake_up_process(play->p[i].task);
+}
+
+static void curtain(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < play->nr; i++)
+		kunit_release_action(test, stop_person, play->p[i].task);
+	mock->step = NULL;
+}
+
+static void play_in_turns(struct kunit *test, unsigned int threads)
+{
+	/* They wait for their turn with interrupts off, each on its own CPU. */
+	if (num_online_cpus() < 6)
+		kunit_skip(test, "needs 6 CPUs");
+
+	stage(test, 4, threads, false);
+	wait_for_completion(&play->over);
+	curtain(test);
+	if (play->error)
+		KUNIT_FAIL(test, "%s, after %u steps and %u rests", play->error,
+			   play->steps, play->rests);
+	KUNIT_EXPECT_GT(test, play->rests, steps / 1000);
+	kunit_info(test, "%u steps, at rest %u times\n", play->steps, play->rests);
+}
+
+static void random_four_cores(struct kunit *test)
+{
+	play_in_turns(test, 1);
+}
+
+static void random_two_cores(struct kunit *test)
+{
+	play_in_turns(test, 2);
+}
+
+static struct kunit_case random_cases[] = {
+	KUNIT_CASE_SLOW(random_four_cores),
+	KUNIT_CASE_SLOW(random_two_cores),
+	{}
+};
+
+static struct kunit_suite random_suite = {
+	.name = "swqueue_random",
+	.test_cases = random_cases,
+};
+
+/* All at once; then everybody stops, and what is left must come to rest. */
+static void threads_play(struct kunit *test)
+{
+	unsigned int nr = clamp(num_online_cpus(), 2U, (unsigned int)MOCK_CPUS), i, round;
+	const char *error;
+	long created = 0, nr_tasks = 0;
+	bool busy = true;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs 2 CPUs");
+
+	stage(test, nr, 2, true);
+	msleep(runtime_ms);
+	end_play(NULL);
+	curtain(test);
+	rcu_barrier();
+
+	error = judge_structure();
+	KUNIT_EXPECT_NULL_MSG(test, error, "%s", error);
+	for (i = 0; i < play->nr; i++)
+		created += play->p[i].created;
+	for (i = 0; i < nr; i++)
+		nr_tasks += mock->rq[i].nr;
+	KUNIT_EXPECT_EQ(test, nr_tasks, (long)nr + created);
+
+	/* No event from here on: one thread plays all the CPUs. */
+	play->free_running = false;
+	play->events = 0;
+	play->nr = 0;
+	play->feature = true;
+	for (round = 0; busy && round < 1000; round++) {
+		busy = false;
+		for (i = 0; i < nr; i++) {
+			while (act_cpu(&play->p[i]))
+				busy = true;
+		}
+	}
+	KUNIT_EXPECT_FALSE_MSG(test, busy, "endless activity without events");
+	error = judge_rest();
+	KUNIT_EXPECT_NULL_MSG(test, error, "%s", error);
+}
+
+/*
+ * Owner and discarder, each with its store in flight: the store buffering that
+ * the two full barriers forbid. Either the token is linked or it was popped.
+ */
+
+struct meeting {
+	unsigned int		round[2];
+	bool			over;
+	bool			lost;
+	int			popped;
+	u32			delay[2];
+};
+
+static struct meeting *meeting;
+
+/* Both come here, and leave at nearly the same time. */
+static bool meet(unsigned int me, unsigned int round)
+{
+	unsigned int spins = 0;
+
+	smp_store_release(&meeting->round[me], round);
+	while (smp_load_acquire(&meeting->round[!me]) < round) {
+		if (READ_ONCE(meeting->over) || READ_ONCE(meeting->lost))
+			return false;
+		/* Not each time: the point is to leave at the same time. */
+		if (++spins % 64 == 0)
+			cpu_relax();
+	}
+	return true;
+}
+
+static void dawdle(unsigned int me)
+{
+	unsigned int i;
+
+	for (i = 0; i < meeting->delay[me]; i++)
+		barrier();
+}
+
+static int meeting_owner(void *arg)
+{
+	struct rnd_state rnd;
+	unsigned int i;
+
+	prandom_seed_state(&rnd, 1);
+	for (i = 0; ; i += 2) {
+		mock_fill(0, FREE, 0, 0);
+		if (!mock_linked(0))
+			mock_publish(0, 0, SWQ_PUB_QUIET);
+		mock_dormant(0);
+		meeting->popped = -1;
+		meeting->delay[0] = prandom_u32_state(&rnd) % 64;
+		meeting->delay[1] = prandom_u32_state(&rnd) % 64;
+		if (!meet(0, i + 1))
+			break;
+		dawdle(0);
+		mock_enqueue(0, 0, FREE, false);
+		if (!meet(0, i + 2))
+			break;
+		if (meeting->popped < 0 && !mock_linked(0)) {
+			WRITE_ONCE(meeting->lost, true);
+			break;
+		}
+		if (i % 1024 == 0)
+			cond_resched();
+	}
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static int meeting_looker(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; ; i += 2) {
+		if (!meet(1, i + 1))
+			break;
+		dawdle(1);
+		meeting->popped = mock_look(1, 0);
+		if (!meet(1, i + 2))
+			break;
+		if (i % 1024 == 0)
+			cond_resched();
+	}
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static void threads_skip_or_discard(struct kunit *test)
+{
+	int (*fn[])(void *) = { meeting_owner, meeting_looker };
+	struct task_struct *t[2];
+	unsigned int i;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs 2 CPUs");
+
+	mock_setup(test, 4, 1, 1);
+	mock->l->kick = false;
+	meeting = kunit_kzalloc(test, sizeof(*meeting), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, meeting);
+	for (i = 0; i < 2; i++) {
+		t[i] = kthread_create_on_cpu(fn[i], NULL, cpumask_nth(i, cpu_online_mask),
+					     "swq_meet/%u");
+		KUNIT_ASSERT_FALSE(test, IS_ERR(t[i]));
+		KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, stop_person, t[i]));
+	}
+	for (i = 0; i < 2; i++)
+		wake_up_process(t[i]);
+	msleep(runtime_ms);
+	WRITE_ONCE(meeting->over, true);
+	for (i = 0; i < 2; i++)
+		kunit_release_action(test, stop_person, t[i]);
+	KUNIT_EXPECT_FALSE_MSG(test, meeting->lost, "neither linked nor popped, in round %u",
+			       meeting->round[0] / 2);
+	kunit_info(test, "%u rounds\n", meeting->round[0] / 2);
+	mock_check(test);
+}
+
+static struct kunit_case threads_cases[] = {
+	KUNIT_CASE_SLOW(threads_play),
+	KUNIT_CASE_SLOW(threads_skip_or_discard),
+	{}
+};
+
+static struct kunit_suite threads_suite = {
+	.name = "swqueue_threads",
+	.test_cases = threads_cases,
+};
+
+kunit_test_suites(&random_suite, &threads_suite);
