@@ -19,11 +19,10 @@
 
 #include "../swqueue.h"
 
-#define MOCK_CPUS	16
+#define MOCK_MAX_CPUS	320
 /* CPUs of another LLC, for what comes from outside. */
-#define MOCK_OUTSIDE	MOCK_CPUS
-#define MOCK_OUTSIDE_2	(MOCK_CPUS + 1)
-#define MOCK_ALL_CPUS	(MOCK_CPUS + 2)
+#define MOCK_OUTSIDE	(mock->nr_cpus)
+#define MOCK_ALL_CPUS	(mock->nr_cpus + 2)
 #define MOCK_HOOKS	8
 
 enum mock_task {
@@ -72,8 +71,8 @@ struct mock {
 	struct kunit		*test;
 	unsigned int		nr_cpus;
 	struct mock_rq		*rq;
-	int			cpus[MOCK_CPUS];
-	int			cores[MOCK_CPUS];
+	int			cpus[MOCK_MAX_CPUS];
+	int			cores[MOCK_MAX_CPUS];
 	struct swq_layout	*l;
 	struct list_head	dead;
 	struct mock_hook	hook[MOCK_HOOKS];
@@ -222,11 +221,11 @@ static inline void mock_setup(struct kunit *test, unsigned int nr_cpus,
 
 	mock = kunit_kzalloc(test, sizeof(*mock), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mock);
+	mock->test = test;
+	mock->nr_cpus = nr_cpus;
 	mock->rq = kunit_kcalloc(test, MOCK_ALL_CPUS, sizeof(*mock->rq), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mock->rq);
 
-	mock->test = test;
-	mock->nr_cpus = nr_cpus;
 	mock->kick = true;
 	INIT_LIST_HEAD(&mock->dead);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mock_cleanup, mock));
@@ -291,13 +290,13 @@ static inline unsigned long mock_stat(int cpu, enum swq_stat stat)
  */
 static inline void mock_check(struct kunit *test)
 {
-	const struct swq_layout *l = mock->l;
+	struct swq_layout *l = mock->l;
 	unsigned int i, cpu, linked = 0, listed = 0;
 	struct swq_token *t;
 
 	KUNIT_EXPECT_FALSE_MSG(test, mock->stuck, "a wait did not end");
 	for (i = 0; i < l->nr_shards; i++) {
-		const struct swq_shard *s = &l->shards[i];
+		struct swq_shard *s = &l->shards[i];
 		unsigned int nr = 0;
 
 		KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&s->lock));

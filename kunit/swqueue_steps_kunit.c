@@ -421,7 +421,7 @@ static int kicked_cpu(void)
 {
 	int cpu;
 
-	for (cpu = 0; cpu < MOCK_CPUS; cpu++) {
+	for (cpu = 0; cpu < mock->nr_cpus; cpu++) {
 		if (mock->rq[cpu].kicks)
 			return cpu;
 	}
@@ -1266,6 +1266,39 @@ static void step_look_order(struct kunit *test)
 	mock_check(test);
 }
 
+/* More CPUs than a hint word serves, and than an announcement word holds. */
+static void step_wide_llc(struct kunit *test)
+{
+	mock_setup(test, 320, 2, 40);
+	KUNIT_ASSERT_EQ(test, mock->l->nr_hints, 2u);
+	KUNIT_ASSERT_EQ(test, mock->l->nr_anns, 5u);
+	mock_link(5);
+	mock_link(310);
+	KUNIT_EXPECT_EQ(test, mock_look(300, 0), 310);
+	mock_link(310);
+	/* Own word from the own shard on, the next word, the rest of the own word. */
+	KUNIT_EXPECT_EQ(test, mock_look(12, 0), 310);
+	KUNIT_EXPECT_EQ(test, mock_look(12, 0), 5);
+	KUNIT_EXPECT_FALSE(test, swq_hinted(mock->l));
+	mock_link(319);
+	KUNIT_EXPECT_TRUE(test, swq_hinted(mock->l));
+	KUNIT_EXPECT_EQ(test, mock_look(0, SWQ_LOOK_LAST), 319);
+
+	/* A whole core far away before the sibling of a busy CPU nearby. */
+	mock_go_idle(1);
+	mock_go_idle(200);
+	mock_go_idle(201);
+	mock_enqueue(0, 0, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock->rq[200].kicks + mock->rq[201].kicks, 1u);
+	mock_enqueue(0, 0, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock->rq[1].kicks, 1u);
+	mock_enqueue(0, MOCK_OUTSIDE, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock->rq[200].kicks + mock->rq[201].kicks, 2u);
+	mock_enqueue(0, 0, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock->kicks, 3u);
+	mock_check(test);
+}
+
 /* Steady states that touch nothing shared. */
 static void step_steady_states(struct kunit *test)
 {
@@ -1285,7 +1318,10 @@ static void step_steady_states(struct kunit *test)
 	/* An idle CPU with nothing to find. */
 	mock_look(1, 0);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 2ul);
+	/* Its surplus is gone: left there at first, then taken off. */
 	mock_fill(1, FREE, 0, 0);
+	mock_look(0, 0);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 2ul);
 	mock_look(0, 0);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 3ul);
 	mock_look(0, SWQ_LOOK_LAST);
@@ -1390,6 +1426,7 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_unlink_remembers),
 	KUNIT_CASE(step_reshard_late_looker),
 	KUNIT_CASE(step_look_order),
+	KUNIT_CASE(step_wide_llc),
 	KUNIT_CASE(step_steady_states),
 	KUNIT_CASE(step_gate),
 	KUNIT_CASE(step_stat_names),

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -93,7 +94,7 @@ class Kernel:
                 *options, f"{self.source}/", f"{self.tree}/"]
 
     def _grafted_files(self):
-        """Files of the copy that are not as in the source, with content and date."""
+        """Files of the copy that differ from the source, with content and date."""
         lines = subprocess.run(self._sync("-n", "--out-format=%o %n"), text=True, check=True,
                                stdout=subprocess.PIPE).stdout.splitlines()
         files = {}
@@ -127,27 +128,39 @@ class Kernel:
                 lock(fcntl.LOCK_SH)
             yield
 
+    def _graft_tree(self, *options):
+        done = subprocess.run([SCRIPTS / "graft-tree", *options], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        with open(self.log, "a") as log:
+            log.write(done.stdout)
+        if done.returncode:
+            lines = done.stdout.strip().splitlines() or ["graft-tree failed"]
+            raise Failure(lines[-1].removeprefix("graft-tree: error: "))
+
     def _graft(self, stamp, state):
         before = self._grafted_files() if self.tree.exists() else {}
         stamp.unlink(missing_ok=True)
-        self.tree.mkdir(exist_ok=True)
         self.log.write_text("")
-        with Progress(f"copying {self.source} to {show(self.tree)}"):
-            if not run_logged(self._sync(), self.log):
-                raise Failure(f"the copy failed: {first_errors(self.log)}")
-        with Progress("grafting the copy"):
-            done = subprocess.run([SCRIPTS / "graft-tree", "--kdir", self.tree],
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            with open(self.log, "a") as log:
-                log.write(done.stdout)
-            if done.returncode:
-                lines = done.stdout.strip().splitlines() or ["graft-tree failed"]
-                raise Failure(f"the graft was refused: {lines[-1]}")
-        # Same content, same date: make has nothing to do for such a file.
+        if self.kdir:
+            # A tree that will be refused need not be copied first.
+            self._graft_tree("--plan", "--kdir", self.source)
+        self.tree.mkdir(exist_ok=True)
+        try:
+            with Progress(f"copying {self.source} to {show(self.tree)}"):
+                if not run_logged(self._sync(), self.log):
+                    raise Failure(f"the copy failed: {first_errors(self.log)}")
+            with Progress("grafting the copy"):
+                self._graft_tree("--kdir", self.tree)
+        finally:
+            # Same content, same date: make has nothing to do for such a file.
+            # Other content, today's date: the source's own may be older than
+            # our objects.
+            for path, (content, date) in before.items():
+                if path.is_file():
+                    if digest(path.read_bytes()) != content:
+                        date = time.time_ns()
+                    os.utime(path, ns=(date, date))
         after = self._grafted_files()
-        for path, (content, date) in before.items():
-            if path in after and after[path][0] == content:
-                os.utime(path, ns=(date, date))
         # What a build depends on; documents are not among it.
         write(self.content, digest(self._source_state(), *(
             f"{path} {content}" for path, (content, _) in sorted(after.items())

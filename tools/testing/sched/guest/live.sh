@@ -90,14 +90,27 @@ cookies()
 
 # --- what changes meanwhile
 
+# Both write from one process that nothing of the load holds up: what is tested
+# is a thousand writes under load, not how long a shell waits for its turn.
 reshard()
 {
-	echo "$(random $((CPUS + 2)))" >$SWQUEUE/shards
+	awk -v n="$SHARD_WRITES" -v most=$((CPUS + 2)) \
+		'BEGIN { srand(); for (i = 0; i < n; i++) print int(rand() * most) }' >/tmp/shards
+	chrt -f 5 sh -c 'while read -r shards; do
+			echo $shards >'$SWQUEUE/shards' || exit
+			n=$((n + 1))
+			echo $n >/tmp/count.shards
+		done </tmp/shards' || echo "a write to shards failed" >/tmp/failed
 }
 
 toggle()
 {
-	echo NO_SWQUEUE >$SCHED/features && echo SWQUEUE >$SCHED/features
+	chrt -f 5 sh -c 'while [ ${n:-0} -lt '"$TOGGLES"' ]; do
+			echo NO_SWQUEUE >'$SCHED/features' && echo SWQUEUE >'$SCHED/features' || exit
+			n=$((n + 1))
+			echo $n >/tmp/count.toggles
+			sleep 0.01
+		done' || echo "a toggle of the feature failed" >/tmp/failed
 }
 
 publish()
@@ -174,9 +187,10 @@ say "shards: each write was seen at once in layout, stats and sysctl"
 
 # --- all at once
 
-waited=
-rounds shards "$SHARD_WRITES" reshard
-rounds toggles "$TOGGLES" toggle
+reshard &
+waited=$!
+toggle &
+waited="$waited $!"
 rounds hotplug "$HOTPLUGS" hotplug
 repeat publish publish
 repeat kick kick

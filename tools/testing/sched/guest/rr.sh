@@ -93,14 +93,14 @@ connect()
 		clients="$clients $!"
 	done
 	# A client is at work once it has waited for answers.
+	files=
+	for pid in $clients; do
+		files="$files /proc/$pid/status"
+	done
 	for try in $(seq 120); do
 		alive
-		busy=0
-		for pid in $clients; do
-			n=$(sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' /proc/$pid/status)
-			[ "${n:-0}" -ge 30 ] && busy=$((busy + 1))
-		done
-		[ $busy = "$pairs" ] && return
+		busy=$(awk '$1 == "voluntary_ctxt_switches:" && $2 >= 30 { n++ } END { print n + 0 }' $files)
+		[ "$busy" = "$pairs" ] && return
 		sleep 1
 	done
 	fail "only $busy of $pairs $TOOL clients got an answer"

@@ -39,6 +39,12 @@ bool sim_trylock(raw_spinlock_t *l);
 void sim_unlock(raw_spinlock_t *l);
 bool sim_lock_mine(const raw_spinlock_t *l);
 
+/* Takes no const, as the kernel's does not. */
+static inline bool raw_spin_is_locked(raw_spinlock_t *l)
+{
+	return READ_ONCE(l->locked);
+}
+
 void sim_preempt_disable(void);
 void sim_preempt_enable(void);
 unsigned long sim_irq_save(void);
@@ -57,7 +63,6 @@ bool sim_atomic_context(void);
 #define raw_spin_lock_nested(l, sub)	sim_lock((l), (sub))
 #define raw_spin_trylock(l)		sim_trylock(l)
 #define raw_spin_unlock(l)		sim_unlock(l)
-#define raw_spin_is_locked(l)		(READ_ONCE((l)->locked) != 0)
 #define raw_spin_is_contended(l)	(false)
 #define assert_raw_spin_locked(l)	BUG_ON(!raw_spin_is_locked(l))
 #define raw_spin_lock_irq(l)		do { local_irq_disable(); raw_spin_lock(l); } while (0)
