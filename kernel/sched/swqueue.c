@@ -510,19 +510,17 @@ void swq_enqueued(struct swq_layout *l, struct swq_cpu *r,
 	    (SWQ_EV_PINNED | SWQ_EV_RUNNING))
 		return;
 
-	WRITE_ONCE(r->seq, r->seq + 1);
-
 	/*
 	 * The waker says that it is about to sleep, and this CPU will run the
 	 * task then.  If it does not keep its word the next tick publishes,
 	 * and so does any further enqueue.
 	 */
-	if ((ev & SWQ_EV_SYNC) && !r->deferred) {
-		r->deferred = true;
+	if ((ev & SWQ_EV_SYNC) && swq_defer(r)) {
 		swq_count(self, SWQ_STAT_DEFERRED);
 		return;
 	}
 
+	WRITE_ONCE(r->seq, r->seq + 1);
 	r->deferred = false;
 	swq_publish(l, r, self, 0);
 }
@@ -551,11 +549,15 @@ void swq_switched(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
 		WRITE_ONCE(self->seq, self->seq + 1);
 		swq_publish(l, self, self, 0);
 	} else if (due) {
+		WRITE_ONCE(self->seq, self->seq + 1);
 		/*
 		 * The counts are from an earlier section of this rq lock; the
-		 * smp_mb__after_spinlock() of __schedule() orders them.
+		 * smp_mb__after_spinlock() of __schedule() orders them.  The
+		 * number is not, but nobody is to be kept from sleeping by it
+		 * unless the idle side is in use.
 		 */
-		swq_publish(l, self, self, SWQ_PUB_ORDERED);
+		swq_publish(l, self, self,
+			    READ_ONCE(l->kick) ? 0 : SWQ_PUB_ORDERED);
 	}
 }
 

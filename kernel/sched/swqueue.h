@@ -432,6 +432,21 @@ static inline bool swq_hinted(const struct swq_layout *l)
 	return false;
 }
 
+/**
+ * swq_defer() - put a publication off to the next pick (O2)
+ * @c: CPU whose runqueue it is
+ *
+ * Context: that CPU's rq lock held.
+ * Return: false if one is due already; then the new one must not wait.
+ */
+static inline bool swq_defer(struct swq_cpu *c)
+{
+	if (c->deferred)
+		return false;
+	c->deferred = true;
+	return true;
+}
+
 /* What an event on a runqueue was; computed by the caller under its rq lock. */
 #define SWQ_EV_SURPLUS	0x01	/* the runqueue has surplus now */
 #define SWQ_EV_SYNC	0x02	/* 1 -> 2 by a sync wakeup on the waker's own CPU */

@@ -19,6 +19,7 @@ DEFINE_PER_CPU_SHARED_ALIGNED(struct swq_cpu, swqueue_cpus);
 
 DEFINE_STATIC_KEY_FALSE(swqueue_link_all);
 DEFINE_STATIC_KEY_FALSE(swqueue_kicks);
+DEFINE_STATIC_KEY_FALSE(swqueue_extra);
 
 /* Visits that one look of a newly idle CPU may make. */
 #define SWQUEUE_VISITS		4
@@ -69,8 +70,7 @@ static struct swq_layout *swqueue_layout(struct swq_cpu *c)
  * Events
  */
 
-static unsigned int swqueue_enqueue_events(struct rq *rq, struct task_struct *p,
-					   int wake_flags)
+static unsigned int swqueue_enqueue_events(struct rq *rq, struct task_struct *p)
 {
 	struct task_struct *curr = swqueue_curr(rq);
 	unsigned int ev = 0;
@@ -82,18 +82,11 @@ static unsigned int swqueue_enqueue_events(struct rq *rq, struct task_struct *p,
 		ev |= SWQ_EV_RUNNING;
 	if (p->nr_cpus_allowed == 1 || is_migration_disabled(p))
 		ev |= SWQ_EV_PINNED;
-	/*
-	 * The waker is the task that runs here, also when a softirq wakes on
-	 * its behalf, and it and the woken task are all there is.
-	 */
-	if ((wake_flags & WF_SYNC) && rq == this_rq() &&
-	    curr->sched_class == &fair_sched_class &&
-	    rq->cfs.h_nr_runnable == 2 && rq->nr_running == rq->cfs.h_nr_queued)
-		ev |= SWQ_EV_SYNC;
 
 	return ev;
 }
 
+/* SWQ_EV_SYNC has been decided inline, by swqueue_defer(). */
 void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags)
 {
 	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
@@ -119,7 +112,7 @@ void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags)
 		return;
 	}
 
-	swq_enqueued(l, r, self, swqueue_enqueue_events(rq, p, wake_flags));
+	swq_enqueued(l, r, self, swqueue_enqueue_events(rq, p));
 }
 
 void __swqueue_switch(struct rq *rq, struct task_struct *prev)
@@ -135,17 +128,30 @@ void __swqueue_switch(struct rq *rq, struct task_struct *prev)
 		return;
 	}
 
-	if (static_branch_unlikely(&swqueue_link_all)) {
-		self->deferred = false;
-		swq_pick_unlink(l, self, swqueue_surplus(rq));
-		return;
-	}
-
 	if (swqueue_surplus(rq))
 		ev |= SWQ_EV_SURPLUS;
 	if (swqueue_put_back(prev))
 		ev |= SWQ_EV_PUT_BACK;
 	swq_switched(l, self, ev);
+}
+
+void __swqueue_switch_extra(struct rq *rq, struct task_struct *prev)
+{
+	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
+	struct swq_layout *l = swqueue_layout(self);
+
+	/* Whatever the feature bit says: an announcement must not outlive idle. */
+	if (static_branch_unlikely(&swqueue_kicks) && prev == rq->idle)
+		swq_idle_exit(l, self);
+	if (!sched_feat(SWQUEUE))
+		return;
+
+	if (l && static_branch_unlikely(&swqueue_link_all)) {
+		self->deferred = false;
+		swq_pick_unlink(l, self, swqueue_surplus(rq));
+		return;
+	}
+	__swqueue_switch(rq, prev);
 }
 
 void __swqueue_tick(struct rq *rq)
@@ -288,13 +294,6 @@ void __swqueue_idle(int cpu)
 		if (swqueue_has_work(rq))
 			return;
 	}
-}
-
-void __swqueue_idle_exit(void)
-{
-	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
-
-	swq_idle_exit(swqueue_layout(self), self);
 }
 
 /*
@@ -544,10 +543,15 @@ void swqueue_set_link_all(bool on)
 	guard(cpus_read_lock)();
 	guard(mutex)(&swqueue_mutex);
 
-	if (on)
+	if (on == static_key_enabled(&swqueue_link_all))
+		return;
+	if (on) {
 		static_branch_enable_cpuslocked(&swqueue_link_all);
-	else
+		static_key_slow_inc_cpuslocked(&swqueue_extra.key);
+	} else {
+		static_key_slow_dec_cpuslocked(&swqueue_extra.key);
 		static_branch_disable_cpuslocked(&swqueue_link_all);
+	}
 }
 
 /**
@@ -574,11 +578,14 @@ void swqueue_set_kick(bool on)
 		for_each_possible_cpu(cpu)
 			atomic_set(&swqueue_cpu(cpu)->idle, SWQ_BUSY);
 		static_branch_enable_cpuslocked(&swqueue_kicks);
+		static_key_slow_inc_cpuslocked(&swqueue_extra.key);
 	}
 	list_for_each_entry(l, &swqueue_layouts, entry)
 		WRITE_ONCE(l->kick, on);
-	if (on)
+	if (on) {
 		wake_up_all_idle_cpus();
-	else
+	} else {
+		static_key_slow_dec_cpuslocked(&swqueue_extra.key);
 		static_branch_disable_cpuslocked(&swqueue_kicks);
+	}
 }

@@ -22,13 +22,15 @@ DECLARE_PER_CPU_SHARED_ALIGNED(struct swq_cpu, swqueue_cpus);
 DECLARE_STATIC_KEY_FALSE(swqueue_link_all);
 /* The idle side is in use. */
 DECLARE_STATIC_KEY_FALSE(swqueue_kicks);
+/* One of the two: a switch has more to do than usual. */
+DECLARE_STATIC_KEY_FALSE(swqueue_extra);
 
 void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags);
 void __swqueue_switch(struct rq *rq, struct task_struct *prev);
+void __swqueue_switch_extra(struct rq *rq, struct task_struct *prev);
 void __swqueue_tick(struct rq *rq);
 int __swqueue_newidle(struct rq *this_rq);
 void __swqueue_idle(int cpu);
-void __swqueue_idle_exit(void);
 void swqueue_update_domains(void);
 
 /* In fair.c, swqueue_access.h: the migration filter and what goes with it. */
@@ -58,6 +60,25 @@ static inline bool swqueue_surplus(const struct rq *rq)
 	return READ_ONCE(rq->nr_running) > READ_ONCE(rq->cfs.h_nr_queued);
 }
 
+/*
+ * A sync wakeup, and the waker is the task that runs here (also when a softirq
+ * wakes on its behalf), and it and the woken task are all there is: what a pair
+ * of tasks that share a CPU does all the time, so it is decided inline.
+ */
+static __always_inline bool swqueue_defer(struct rq *rq, int wake_flags)
+{
+	if (!(wake_flags & WF_SYNC) || rq->cfs.h_nr_runnable != 2 ||
+	    rq->nr_running != rq->cfs.h_nr_queued || rq != this_rq() ||
+	    swqueue_curr(rq)->sched_class != &fair_sched_class ||
+	    static_branch_unlikely(&swqueue_link_all))
+		return false;
+	if (!swq_defer(this_cpu_ptr(&swqueue_cpus)))
+		return false;
+
+	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_DEFERRED]);
+	return true;
+}
+
 /**
  * swqueue_enqueued() - a task was enqueued
  * @rq: its runqueue
@@ -75,9 +96,16 @@ static __always_inline void swqueue_enqueued(struct rq *rq,
 {
 	if (!sched_feat(SWQUEUE))
 		return;
+
 	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_ENQUEUED]);
-	if (static_branch_unlikely(&swqueue_link_all) || swqueue_surplus(rq))
-		__swqueue_enqueued(rq, p, wake_flags);
+	if (swqueue_surplus(rq)) {
+		if (swqueue_defer(rq, wake_flags))
+			return;
+	} else if (!static_branch_unlikely(&swqueue_link_all)) {
+		return;
+	}
+
+	__swqueue_enqueued(rq, p, wake_flags);
 }
 
 /* Was switched out although it could go on running: it waits now. */
@@ -102,14 +130,18 @@ static __always_inline void swqueue_switch(struct rq *rq,
 					   struct task_struct *prev,
 					   struct task_struct *next)
 {
-	/* Whatever the feature bit says: an announcement must not outlive idle. */
-	if (static_branch_unlikely(&swqueue_kicks) && prev == rq->idle)
-		__swqueue_idle_exit();
+	if (static_branch_unlikely(&swqueue_extra)) {
+		__swqueue_switch_extra(rq, prev);
+		return;
+	}
 	if (!sched_feat(SWQUEUE))
 		return;
-	if (swqueue_put_back(prev) || this_cpu_read(swqueue_cpus.deferred) ||
-	    static_branch_unlikely(&swqueue_link_all))
+	if (!this_cpu_read(swqueue_cpus.deferred) && !swqueue_put_back(prev))
+		return;
+	if (swqueue_surplus(rq))
 		__swqueue_switch(rq, prev);
+	else
+		this_cpu_write(swqueue_cpus.deferred, false);
 }
 
 /**

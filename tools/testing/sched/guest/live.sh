@@ -161,6 +161,10 @@ touch $ALIVE
 progress "load starts"
 repeat messages messages
 repeat realtime realtime
+# The first cookie switches core scheduling on and the last one off, and a CPU
+# that has dropped its lock in newidle meanwhile warns in 6.12, with or without
+# the queue. One that stays keeps it on.
+coresched sleep 100000 &
 repeat cookies cookies
 (echo 0 >$CG/slow/cgroup.procs; repeat throttled throttled; wait) &
 pair=0
@@ -216,7 +220,7 @@ done
 
 progress "load stops"
 rm $ALIVE
-killall sockperf 2>/dev/null
+killall sockperf sleep 2>/dev/null
 i=0
 while pidof hackbench chrt sockperf taskset >/dev/null; do
 	i=$((i + 1))
