@@ -154,11 +154,11 @@ static void model_enqueued(int cpu, int self, unsigned int ev)
 		return;
 	if ((ev & SWQ_EV_PINNED) && (ev & SWQ_EV_RUNNING))
 		return;
-	c->seq++;
 	if ((ev & SWQ_EV_SYNC) && !c->deferred) {
 		c->deferred = true;
 		model->cpu[self].stat[SWQ_STAT_DEFERRED]++;
 	} else {
+		c->seq++;
 		c->deferred = false;
 		model_publish(cpu, self, false);
 	}
@@ -172,10 +172,10 @@ static void model_switched(int cpu, unsigned int ev)
 	c->deferred = false;
 	if (!(ev & SWQ_EV_SURPLUS))
 		return;
-	if (ev & SWQ_EV_PUT_BACK)
+	if ((ev & SWQ_EV_PUT_BACK) || due) {
 		c->seq++;
-	if ((ev & SWQ_EV_PUT_BACK) || due)
 		model_publish(cpu, cpu, false);
+	}
 }
 
 static void model_ticked(int cpu)

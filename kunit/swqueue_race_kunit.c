@@ -149,10 +149,11 @@ static void let_others(struct person *p)
 	}
 	if (READ_ONCE(play->stop))
 		return;
-	if (++play->steps >= steps)
-		end_play(NULL);
-	if (++play->quiet > ENDLESS)
-		end_play("endless activity without events");
+	play->quiet++;
+	if (++play->steps >= steps || play->quiet > ENDLESS) {
+		end_play(play->quiet > ENDLESS ? "endless activity without events" : NULL);
+		return;
+	}
 	next = rnd(p, 2) ? p->me : rnd(p, play->nr);
 	if (next != p->me) {
 		smp_store_release(&play->turn, next);
@@ -225,7 +226,7 @@ static unsigned long begin(struct person *p)
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (!play->free_running)
+	if (!play->free_running && !READ_ONCE(play->stop))
 		WRITE_ONCE(p->section, ++play->epoch);
 	return flags;
 }
@@ -247,9 +248,10 @@ static void random_synchronize(void)
 		return;
 	}
 	for (i = 0; i < play->nr; i++)
-		old[i] = play->p[i].section;
+		old[i] = READ_ONCE(play->p[i].section);
 	for (i = 0; i < play->nr; i++) {
-		while (old[i] && play->p[i].section == old[i] && !READ_ONCE(play->stop))
+		while (old[i] && READ_ONCE(play->p[i].section) == old[i] &&
+		       !READ_ONCE(play->stop))
 			let_others(p);
 	}
 }
@@ -287,7 +289,8 @@ static bool feature(void)
 
 static void happened(struct person *p, bool event)
 {
-	if (play->free_running)
+	/* After the end they are no longer one at a time. */
+	if (play->free_running || READ_ONCE(play->stop))
 		return;
 	play->epoch++;
 	if (event) {
@@ -744,6 +747,7 @@ static const char *judge_rest(void)
 
 static void found_nothing(struct person *p)
 {
+	const char *error;
 	unsigned int i;
 
 	if (play->free_running || READ_ONCE(play->stop))
@@ -758,8 +762,11 @@ static void found_nothing(struct person *p)
 
 	/* All are at rest. */
 	play->rests++;
-	if (judge_rest())
-		end_play(judge_rest());
+	error = judge_rest();
+	if (error) {
+		end_play(error);
+		return;
+	}
 	play->events = 1 + rnd(p, 12);
 	play->quiet = 0;
 	play->epoch++;

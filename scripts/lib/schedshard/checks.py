@@ -98,7 +98,7 @@ class Graft:
         """The objects that the changed files are compiled into."""
         objects = set()
         part_of = {f"kernel/sched/{part}": collector for collector in self.COLLECTORS
-                   for part in re.findall(r'#include "(\w+\.c)"', read(self.tree / collector))}
+                   for part in re.findall(r'#\s*include "(\w+\.c)"', read(self.tree / collector))}
         for name in self.touched:
             if name.startswith("kernel/sched/") and name.endswith(".h"):
                 objects |= {"kernel/sched/core.o", "kernel/sched/fair.o"}
@@ -189,7 +189,7 @@ class Scratch:
 
 
 def first_error(output):
-    lines = [line for line in output.splitlines() if re.search(r"error|\*\*\*|No rule|not found", line, re.I)]
+    lines = [line for line in output.splitlines() if re.search(r"\berror:|\*\*\*|No rule|not found", line, re.I)]
     return (lines or output.strip().splitlines() or ["no output"])[0].strip()
 
 
