@@ -968,6 +968,8 @@ void swq_visited(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
  * nothing makes the next ones rarer, down to one in SWQ_GATE_STRIDE chances;
  * one that found something makes them all count again.  Neither may starve a
  * rare but valuable pull, so a look in SWQ_GATE_FLOOR_NS is always allowed.
+ *
+ * Return: true if it is.
  */
 bool swq_gate_open(struct swq_gate *g, u64 now, u64 avg_idle)
 {

@@ -133,29 +133,49 @@ struct swq_token {
 
 /**
  * enum swq_stat - per-CPU event counters
+ * @SWQ_STAT_ENQUEUED: tasks enqueued, woken or moved
+ * @SWQ_STAT_LINKED: tokens linked
+ * @SWQ_STAT_LINKED_AWAY: those of them linked on another shard than the home
+ * @SWQ_STAT_UNLINKED: tokens taken off by their owner
+ * @SWQ_STAT_DISCARDED: tokens found stale and taken off
+ * @SWQ_STAT_POPPED: tokens taken for a visit
+ * @SWQ_STAT_PULL_TRIES: looks with a hint set
+ * @SWQ_STAT_PULL_EMPTY: those of them that found no token to visit
+ * @SWQ_STAT_PULL_BUSY: foreign shards skipped, lock held
+ * @SWQ_STAT_PULL_GATED: looks not made, by cost or success rate
+ * @SWQ_STAT_PULL_STALE: visits that found no surplus
+ * @SWQ_STAT_PULL_UNMOVABLE: visits that found nothing movable
+ * @SWQ_STAT_PULL_MOVED: visits that brought a task
+ * @SWQ_STAT_DEFERRED: publications put off to the next pick
+ * @SWQ_STAT_SKIPPED_LINKED: publications met by a linked token
+ * @SWQ_STAT_KICKED: idle CPUs kicked
+ * @SWQ_STAT_KICK_PASSED: kicks passed on
+ * @SWQ_STAT_LOCKS: shard lock acquisitions
+ * @SWQ_STAT_CONTENDED: those of them that had to wait
+ * @SWQ_NR_STATS: how many
  *
  * Counted on the CPU that acts.  swq_stat_names[] has the names users see.
  */
 enum swq_stat {
-	SWQ_STAT_ENQUEUED,	/* tasks enqueued, woken or moved */
-	SWQ_STAT_LINKED,	/* tokens linked */
-	SWQ_STAT_LINKED_AWAY,	/* ... on another shard than the home */
-	SWQ_STAT_UNLINKED,	/* tokens taken off by their owner */
-	SWQ_STAT_DISCARDED,	/* tokens found stale */
-	SWQ_STAT_POPPED,	/* tokens taken for a visit */
-	SWQ_STAT_PULL_TRIES,	/* looks with a hint set */
-	SWQ_STAT_PULL_EMPTY,	/* ... that found no token to visit */
-	SWQ_STAT_PULL_BUSY,	/* foreign shards skipped, lock held */
-	SWQ_STAT_PULL_GATED,	/* looks not made, by cost or success rate */
-	SWQ_STAT_PULL_STALE,	/* visits that found no surplus */
-	SWQ_STAT_PULL_UNMOVABLE,/* visits that found nothing movable */
-	SWQ_STAT_PULL_MOVED,	/* visits that brought a task */
-	SWQ_STAT_DEFERRED,	/* publications put off to the next pick */
-	SWQ_STAT_SKIPPED_LINKED,/* publications met by a linked token */
-	SWQ_STAT_KICKED,	/* idle CPUs kicked */
-	SWQ_STAT_KICK_PASSED,	/* kicks passed on */
-	SWQ_STAT_LOCKS,		/* shard lock acquisitions */
-	SWQ_STAT_CONTENDED,	/* ... that had to wait */
+	SWQ_STAT_ENQUEUED,
+	SWQ_STAT_LINKED,
+	SWQ_STAT_LINKED_AWAY,
+	SWQ_STAT_UNLINKED,
+	SWQ_STAT_DISCARDED,
+	SWQ_STAT_POPPED,
+	SWQ_STAT_PULL_TRIES,
+	SWQ_STAT_PULL_EMPTY,
+	SWQ_STAT_PULL_BUSY,
+	SWQ_STAT_PULL_GATED,
+	SWQ_STAT_PULL_STALE,
+	SWQ_STAT_PULL_UNMOVABLE,
+	SWQ_STAT_PULL_MOVED,
+	SWQ_STAT_DEFERRED,
+	SWQ_STAT_SKIPPED_LINKED,
+	SWQ_STAT_KICKED,
+	SWQ_STAT_KICK_PASSED,
+	SWQ_STAT_LOCKS,
+	SWQ_STAT_CONTENDED,
 	SWQ_NR_STATS,
 };
 

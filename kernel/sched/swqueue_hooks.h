@@ -49,6 +49,7 @@ void swqueue_attach_task(struct rq *dst, struct task_struct *p);
  *
  * Context: any.  Without @rq's lock the answer may be wrong by the time it is
  * given; the protocol says who looks again.
+ * Return: true if it has surplus.
  */
 static inline bool swqueue_surplus(const struct rq *rq)
 {
@@ -138,10 +139,22 @@ static __always_inline void swqueue_switch(struct rq *rq,
 		return;
 	if (!this_cpu_read(swqueue_cpus.deferred) && !swqueue_put_back(prev))
 		return;
-	if (swqueue_surplus(rq))
-		__swqueue_switch(rq, prev);
-	else
+
+	/*
+	 * Without the idle side there is nothing to do for a token that is
+	 * linked.  The counts were raised before __schedule() took the lock
+	 * and had its full barrier, or by an attach of newidle, which has
+	 * published by itself: a discard that we do not see here has seen them.
+	 */
+	if (!swqueue_surplus(rq)) {
 		this_cpu_write(swqueue_cpus.deferred, false);
+	} else if (this_cpu_read(swqueue_cpus.token.state) == SWQ_LINKED) {
+		this_cpu_write(swqueue_cpus.deferred, false);
+		this_cpu_inc(swqueue_cpus.seq);
+		this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_SKIPPED_LINKED]);
+	} else {
+		__swqueue_switch(rq, prev);
+	}
 }
 
 /**
