@@ -164,7 +164,7 @@ static void check_places(struct kunit *test, const struct llc *llc,
 	int cpu;
 
 	for (i = 0; i < llc->nr; i++) {
-		const struct swq_place *p = swq_place(l, llc->cpus[i]);
+		const struct swq_place *p = swq_place_of(l, llc->cpus[i]);
 
 		KUNIT_ASSERT_NOT_NULL(test, p);
 		KUNIT_EXPECT_EQ(test, l->cpus[i], llc->cpus[i]);
@@ -172,7 +172,7 @@ static void check_places(struct kunit *test, const struct llc *llc,
 		KUNIT_ASSERT_LT(test, (unsigned int)p->core, l->nr_cores);
 
 		for (j = 0; j < i; j++) {
-			const struct swq_place *q = swq_place(l, llc->cpus[j]);
+			const struct swq_place *q = swq_place_of(l, llc->cpus[j]);
 
 			if (llc->core[i] == llc->core[j]) {
 				KUNIT_EXPECT_EQ(test, p->core, q->core);
@@ -195,7 +195,7 @@ static void check_places(struct kunit *test, const struct llc *llc,
 		if (k < llc->nr && llc->cpus[k] == cpu)
 			k++;
 		else
-			KUNIT_EXPECT_NULL_MSG(test, swq_place(l, cpu), "CPU %d", cpu);
+			KUNIT_EXPECT_NULL_MSG(test, swq_place_of(l, cpu), "CPU %d", cpu);
 	}
 }
 
@@ -210,7 +210,7 @@ static void check_shard_sizes(struct kunit *test, const struct llc *llc,
 		cpus = 0;
 		for (core = 0; core < l->nr_cores; core++) {
 			for (i = 0; i < llc->nr; i++) {
-				const struct swq_place *p = swq_place(l, llc->cpus[i]);
+				const struct swq_place *p = swq_place_of(l, llc->cpus[i]);
 
 				if (p->shard != s || p->core != core)
 					continue;
@@ -254,14 +254,14 @@ static void check_words(struct kunit *test, const struct llc *llc,
 		unsigned int cpus = 0;
 
 		for (j = 0; j < llc->nr; j++)
-			cpus += swq_place(l, llc->cpus[j])->shard / l->shards_per_hint == i;
+			cpus += swq_place_of(l, llc->cpus[j])->shard / l->shards_per_hint == i;
 		KUNIT_EXPECT_GT(test, cpus, 0u);
 		if (l->shards_per_hint > 1)
 			KUNIT_EXPECT_LE(test, cpus, SWQ_HINT_CPUS + SWQ_HINT_CPUS / 4);
 	}
 
 	for (i = 0; i < llc->nr; i++) {
-		const struct swq_place *p = swq_place(l, llc->cpus[i]);
+		const struct swq_place *p = swq_place_of(l, llc->cpus[i]);
 
 		KUNIT_ASSERT_LT(test, p->ann / BITS_PER_LONG, (int)l->nr_anns);
 		KUNIT_EXPECT_EQ(test, l->ann_cpus[p->ann], llc->cpus[i]);
@@ -274,14 +274,14 @@ static void check_words(struct kunit *test, const struct llc *llc,
 		KUNIT_EXPECT_EQ(test, p->core_ann / BITS_PER_LONG,
 				(p->core_ann + p->core_nr - 1) / BITS_PER_LONG);
 		for (j = p->core_ann; j < (unsigned int)p->core_ann + p->core_nr; j++)
-			KUNIT_EXPECT_EQ(test, swq_place(l, l->ann_cpus[j])->core, p->core);
+			KUNIT_EXPECT_EQ(test, swq_place_of(l, l->ann_cpus[j])->core, p->core);
 	}
 	for (i = 0; i < l->nr_anns; i++)
 		bits += hweight_long(l->ann[i].bits);
 	KUNIT_EXPECT_EQ(test, bits, llc->nr);
 	for (i = 0; i < l->nr_anns * BITS_PER_LONG; i++) {
 		if (l->ann_cpus[i] >= 0)
-			KUNIT_EXPECT_EQ(test, swq_place(l, l->ann_cpus[i])->ann, i);
+			KUNIT_EXPECT_EQ(test, swq_place_of(l, l->ann_cpus[i])->ann, i);
 	}
 }
 
@@ -342,14 +342,14 @@ static void layout_numbering(struct kunit *test)
 
 			for (n = 0; n < near.cores * near.threads; n++) {
 				unsigned int core = n / near.threads, thread = n % near.threads;
-				unsigned int want = swq_place(la, topo_number(&near, 0, core,
+				unsigned int want = swq_place_of(la, topo_number(&near, 0, core,
 									      thread))->shard;
 
 				KUNIT_EXPECT_EQ(test, want,
-						(unsigned int)swq_place(lb, topo_number(&far, 0, core,
+						(unsigned int)swq_place_of(lb, topo_number(&far, 0, core,
 										thread))->shard);
 				KUNIT_EXPECT_EQ(test, want,
-						(unsigned int)swq_place(lc, topo_number(&mixed, 1, core,
+						(unsigned int)swq_place_of(lc, topo_number(&mixed, 1, core,
 										thread))->shard);
 			}
 			kunit_release_action(test, free_layout, la);
@@ -373,8 +373,8 @@ static void layout_core_labels(struct kunit *test)
 		llc.cores[i] = 1000000 - 7 * (int)llc.core[i];
 	odd = llc_layout(test, &llc, 5);
 	for (i = 0; i < llc.nr; i++)
-		KUNIT_EXPECT_EQ(test, swq_place(plain, llc.cpus[i])->shard,
-				swq_place(odd, llc.cpus[i])->shard);
+		KUNIT_EXPECT_EQ(test, swq_place_of(plain, llc.cpus[i])->shard,
+				swq_place_of(odd, llc.cpus[i])->shard);
 }
 
 static void layout_shard_count(struct kunit *test)

@@ -273,7 +273,7 @@ static inline unsigned int mock_idle_state(int cpu)
 
 static inline bool mock_announced(int cpu)
 {
-	unsigned int bit = swq_place(mock->l, cpu)->ann;
+	unsigned int bit = swq_place_of(mock->l, cpu)->ann;
 
 	return test_bit(bit % BITS_PER_LONG, &mock->l->ann[bit / BITS_PER_LONG].bits);
 }

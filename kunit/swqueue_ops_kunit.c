@@ -52,7 +52,7 @@ static struct model *model;
 
 static unsigned int model_home(int cpu)
 {
-	return swq_place(mock->l, cpu)->shard;
+	return swq_place_of(mock->l, cpu)->shard;
 }
 
 static void model_lock(int self, unsigned int shard)

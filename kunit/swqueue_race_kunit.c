@@ -174,7 +174,7 @@ static void wait_for_shards(struct person *p, struct swq_layout *l, int cpu)
 
 	if (play->free_running || !l)
 		return;
-	place = swq_place(l, cpu_of_person(p)) ?: swq_place(l, cpu);
+	place = swq_place_of(l, cpu_of_person(p)) ?: swq_place_of(l, cpu);
 	if (place)
 		wait_for_shard(p, &l->shards[place->shard]);
 }

@@ -385,8 +385,8 @@ static bool swq_token_linked(const struct swq_token *t)
 static void swq_link(struct swq_layout *l, struct swq_cpu *r,
 		     struct swq_cpu *self)
 {
-	const struct swq_place *home = swq_place(l, r->token.cpu);
-	const struct swq_place *own = swq_place(l, self->token.cpu);
+	const struct swq_place *home = swq_place_of(l, r->token.cpu);
+	const struct swq_place *own = swq_place_of(l, self->token.cpu);
 	struct swq_shard *s = &l->shards[home->shard];
 
 	swq_step(l, SWQ_STEP_LINK, &r->token);
@@ -606,7 +606,7 @@ void swq_ticked(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
 void swq_wakeup_link(struct swq_layout *l, struct swq_cpu *r,
 		     struct swq_cpu *self)
 {
-	struct swq_shard *s = &l->shards[swq_place(l, r->token.cpu)->shard];
+	struct swq_shard *s = &l->shards[swq_place_of(l, r->token.cpu)->shard];
 	bool linked;
 
 	swq_lock(s, self);
@@ -876,7 +876,7 @@ void swq_look_begin(struct swq_cpu *self)
 struct swq_token *swq_look(struct swq_layout *l, struct swq_cpu *self,
 			   unsigned int how)
 {
-	const struct swq_place *place = swq_place(l, self->token.cpu);
+	const struct swq_place *place = swq_place_of(l, self->token.cpu);
 	unsigned int own = place->shard;
 	unsigned int own_word = own / l->shards_per_hint;
 	unsigned long own_mask = ~0UL << (own % l->shards_per_hint);

@@ -415,13 +415,13 @@ static inline void swq_count(struct swq_cpu *c, enum swq_stat stat)
 }
 
 /**
- * swq_place() - where a CPU stands in a layout
+ * swq_place_of() - where a CPU stands in a layout
  * @l: layout
  * @cpu: CPU number
  *
  * Return: its place, or NULL if it is not a CPU of this LLC.
  */
-static inline const struct swq_place *swq_place(const struct swq_layout *l,
+static inline const struct swq_place *swq_place_of(const struct swq_layout *l,
 						int cpu)
 {
 	unsigned int i = cpu - l->base;

@@ -142,7 +142,7 @@ static int swqueue_layout_show(struct seq_file *m, void *v)
 
 	for_each_possible_cpu(cpu) {
 		const struct swq_layout *l = swqueue_layout_of(cpu);
-		const struct swq_place *p = l ? swq_place(l, cpu) : NULL;
+		const struct swq_place *p = l ? swq_place_of(l, cpu) : NULL;
 
 		if (p)
 			seq_printf(m, "cpu %d llc %d shard %u core %u\n",
@@ -162,7 +162,7 @@ static void swqueue_shard_cpus(struct seq_file *m, const struct swq_layout *l,
 
 	cpumask_clear(mask);
 	for (i = 0; i < l->nr_cpus; i++) {
-		if (swq_place(l, l->cpus[i])->shard == shard)
+		if (swq_place_of(l, l->cpus[i])->shard == shard)
 			cpumask_set_cpu(l->cpus[i], mask);
 	}
 	seq_printf(m, "%*pbl", cpumask_pr_args(mask));

@@ -375,7 +375,7 @@ static void swqueue_llc_of_layout(struct swqueue_llc *llc,
 	llc->nr = l->nr_cpus;
 	for (i = 0; i < l->nr_cpus; i++) {
 		llc->cpus[i] = l->cpus[i];
-		llc->cores[i] = swq_place(l, l->cpus[i])->core;
+		llc->cores[i] = swq_place_of(l, l->cpus[i])->core;
 	}
 }
 
@@ -411,7 +411,7 @@ static bool swqueue_same(const struct swq_layout *l,
 			return false;
 		for (j = 0; llc->cores[j] != llc->cores[i]; j++)
 			;
-		if (swq_place(l, l->cpus[i])->core != swq_place(l, l->cpus[j])->core)
+		if (swq_place_of(l, l->cpus[i])->core != swq_place_of(l, l->cpus[j])->core)
 			return false;
 		nr_cores += i == j;
 	}

@@ -62,20 +62,21 @@ static inline bool swqueue_surplus(const struct rq *rq)
 }
 
 /*
- * A sync wakeup, and the waker is the task that runs here (also when a softirq
- * wakes on its behalf), and it and the woken task are all there is: what a pair
- * of tasks that share a CPU does all the time, so it is decided inline.
+ * A sync wakeup onto the waker's own CPU, 1 -> 2: what a pair of tasks that
+ * share a CPU does all the time, so it is decided inline, by as little as will
+ * do.  Whatever else is on this runqueue, its next switch or tick resolves it.
  */
 static __always_inline bool swqueue_defer(struct rq *rq, int wake_flags)
 {
 	if (!(wake_flags & WF_SYNC) || rq->cfs.h_nr_runnable != 2 ||
-	    rq->nr_running != rq->cfs.h_nr_queued || rq != this_rq() ||
-	    swqueue_curr(rq)->sched_class != &fair_sched_class ||
+	    cpu_of(rq) != smp_processor_id() ||
 	    static_branch_unlikely(&swqueue_link_all))
 		return false;
-	if (!swq_defer(this_cpu_ptr(&swqueue_cpus)))
+	/* One is due already: then this one must not wait. */
+	if (this_cpu_read(swqueue_cpus.deferred))
 		return false;
 
+	this_cpu_write(swqueue_cpus.deferred, true);
 	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_DEFERRED]);
 	return true;
 }

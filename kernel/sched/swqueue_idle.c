@@ -56,7 +56,7 @@ static bool swq_kick_bit(struct swq_layout *l, struct swq_cpu *self,
 static bool swq_whole_core(const struct swq_layout *l, unsigned int bit,
 			   unsigned long bits)
 {
-	const struct swq_place *p = swq_place(l, l->ann_cpus[bit]);
+	const struct swq_place *p = swq_place_of(l, l->ann_cpus[bit]);
 	unsigned int shift = p->core_ann % BITS_PER_LONG;
 	unsigned long core = (BIT(p->core_nr) - 1) << shift;
 
@@ -77,7 +77,7 @@ static bool swq_whole_core(const struct swq_layout *l, unsigned int bit,
  */
 bool swq_kick(struct swq_layout *l, struct swq_cpu *self, int near)
 {
-	const struct swq_place *place = swq_place(l, near);
+	const struct swq_place *place = swq_place_of(l, near);
 	unsigned int first = place ? place->ann / BITS_PER_LONG : 0;
 	unsigned int i, round;
 
@@ -135,7 +135,7 @@ void swq_missed(struct swq_layout *l, struct swq_shard *s, struct swq_cpu *self)
  */
 bool swq_idle_enter(struct swq_layout *l, struct swq_cpu *self)
 {
-	const struct swq_place *p = swq_place(l, self->token.cpu);
+	const struct swq_place *p = swq_place_of(l, self->token.cpu);
 	struct swq_word *ann = &l->ann[p->ann / BITS_PER_LONG];
 	unsigned int bit = p->ann % BITS_PER_LONG;
 

@@ -155,7 +155,9 @@ class Scratch:
                    f"O={self.odir}", "ARCH=x86_64", "CC=ccache gcc", "HOSTCC=ccache gcc", *words]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, text=True, errors="replace",
-                              env={**kbuild.Kernel.make_env(), **extra})
+                              # Paths as they are: ccache would make them relative, and
+                              # __FILE__ would then differ from tree to tree.
+                              env={**kbuild.Kernel.make_env(), "CCACHE_BASEDIR": "", **extra})
         with open(self.log, "a") as log:
             log.write(f"$ {' '.join(map(str, command))}\n{done.stdout}")
         return done.returncode, done.stdout
