@@ -318,6 +318,12 @@ static void layout_topology(struct kunit *test)
 	}
 }
 
+static unsigned int shard_of(const struct swq_layout *l, const struct topo *t,
+			     unsigned int llc, unsigned int core, unsigned int thread)
+{
+	return swq_place_of(l, topo_number(t, llc, core, thread))->shard;
+}
+
 /* The same cores and threads, numbered in three ways, come out the same. */
 static void layout_numbering(struct kunit *test)
 {
@@ -341,16 +347,12 @@ static void layout_numbering(struct kunit *test)
 			struct swq_layout *lc = llc_layout(test, &c, shards);
 
 			for (n = 0; n < near.cores * near.threads; n++) {
-				unsigned int core = n / near.threads, thread = n % near.threads;
-				unsigned int want = swq_place_of(la, topo_number(&near, 0, core,
-									      thread))->shard;
+				unsigned int core = n / near.threads;
+				unsigned int thread = n % near.threads;
+				unsigned int want = shard_of(la, &near, 0, core, thread);
 
-				KUNIT_EXPECT_EQ(test, want,
-						(unsigned int)swq_place_of(lb, topo_number(&far, 0, core,
-										thread))->shard);
-				KUNIT_EXPECT_EQ(test, want,
-						(unsigned int)swq_place_of(lc, topo_number(&mixed, 1, core,
-										thread))->shard);
+				KUNIT_EXPECT_EQ(test, want, shard_of(lb, &far, 0, core, thread));
+				KUNIT_EXPECT_EQ(test, want, shard_of(lc, &mixed, 1, core, thread));
 			}
 			kunit_release_action(test, free_layout, la);
 			kunit_release_action(test, free_layout, lb);

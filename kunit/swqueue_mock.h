@@ -127,7 +127,7 @@ static const struct swq_ops mock_ops = {
 };
 
 static inline void mock_step(struct swq_layout *l, enum swq_step step,
-		      struct swq_token *token)
+			     struct swq_token *token)
 {
 	unsigned int i;
 
@@ -148,7 +148,7 @@ static inline void mock_step(struct swq_layout *l, enum swq_step step,
 
 /* Act when thread @who, NULL for this one, comes by @step for the first time. */
 static inline void mock_at(enum swq_step step, struct task_struct *who,
-		    void (*fn)(void *arg), void *arg)
+			   void (*fn)(void *arg), void *arg)
 {
 	unsigned int i;
 
@@ -215,7 +215,7 @@ static inline void mock_cleanup(void *arg)
  * @shards shards; all CPUs are busy and nobody is announced.
  */
 static inline void mock_setup(struct kunit *test, unsigned int nr_cpus,
-		       unsigned int threads, unsigned int shards)
+			      unsigned int threads, unsigned int shards)
 {
 	unsigned int i, cpu;
 
@@ -343,7 +343,7 @@ static inline void mock_unlock_irq(int cpu)
 
 /* Set a runqueue's tasks without telling anybody. */
 static inline void mock_fill(int cpu, enum mock_task running, unsigned int free,
-		      unsigned int pinned)
+			     unsigned int pinned)
 {
 	struct mock_rq *rq = &mock->rq[cpu];
 
@@ -401,7 +401,7 @@ static inline void mock_unlink_own(int cpu)
 }
 
 static inline unsigned int mock_events(const struct mock_rq *rq, int self,
-				enum mock_task kind, bool sync)
+				       enum mock_task kind, bool sync)
 {
 	unsigned int ev = 0;
 
@@ -629,6 +629,19 @@ static inline void mock_reshard(struct kunit *test, unsigned int wanted)
 	__ok;								\
 })
 
+/* What was done before a flag was set is seen by who sees the flag. */
+static inline void flag_set(bool *flag, bool value)
+{
+	/* Pairs with flag_get(). */
+	smp_store_release(flag, value);
+}
+
+static inline bool flag_get(const bool *flag)
+{
+	/* Pairs with flag_set(). */
+	return smp_load_acquire(flag);
+}
+
 struct actor {
 	struct task_struct	*task;
 	void			(*fn)(void *arg);
@@ -641,9 +654,9 @@ static inline int actor_main(void *data)
 	struct actor *a = data;
 
 	while (!kthread_should_stop()) {
-		if (smp_load_acquire(&a->busy)) {
+		if (flag_get(&a->busy)) {
 			a->fn(a->arg);
-			smp_store_release(&a->busy, false);
+			flag_set(&a->busy, false);
 		}
 		cond_resched();
 		cpu_relax();
@@ -678,12 +691,12 @@ static inline void actor_start(struct actor *a, void (*fn)(void *arg), void *arg
 {
 	a->fn = fn;
 	a->arg = arg;
-	smp_store_release(&a->busy, true);
+	flag_set(&a->busy, true);
 }
 
 static inline bool actor_wait(struct actor *a)
 {
-	return spin_until(!smp_load_acquire(&a->busy));
+	return spin_until(!flag_get(&a->busy));
 }
 
 /* A place where a thread stops until it is let through. */
@@ -696,8 +709,8 @@ static inline void gate_stop(void *arg)
 {
 	struct gate *g = arg;
 
-	smp_store_release(&g->reached, true);
-	spin_until(smp_load_acquire(&g->open));
+	flag_set(&g->reached, true);
+	spin_until(flag_get(&g->open));
 }
 
 /* Only tells that it was passed. */
@@ -705,17 +718,17 @@ static inline void gate_pass(void *arg)
 {
 	struct gate *g = arg;
 
-	smp_store_release(&g->reached, true);
+	flag_set(&g->reached, true);
 }
 
 static inline bool gate_wait(struct gate *g)
 {
-	return spin_until(smp_load_acquire(&g->reached));
+	return spin_until(flag_get(&g->reached));
 }
 
 static inline void gate_open(struct gate *g)
 {
-	smp_store_release(&g->open, true);
+	flag_set(&g->open, true);
 }
 
 #endif /* _SWQUEUE_MOCK_H */

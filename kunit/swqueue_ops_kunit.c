@@ -251,7 +251,7 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 
 	do {
 		model_lock(self, shard);
-		n = min(left, (unsigned int)SWQ_LOOKAHEAD);
+		n = min_t(unsigned int, left, SWQ_LOOKAHEAD);
 		left -= n;
 		while (n-- && popped < 0) {
 			cpu = model_remove(shard, s->list[0]);
@@ -373,7 +373,7 @@ static const char *model_compare(void)
 		const struct model_cpu *m = &model->cpu[i];
 		const struct swq_cpu *c = mock_cpu(i);
 
-		if ((c->token.state == SWQ_LINKED) != (m->on >= 0))
+		if (mock_linked(i) == (m->on < 0))
 			return "state of a token";
 		if (m->on >= 0 && c->token.shard != &l->shards[m->on])
 			return "remembered shard";

@@ -133,6 +133,7 @@ static void end_play(const char *error)
 
 static void wait_for_turn(struct person *p)
 {
+	/* Pairs with let_others(): what the one before did is seen. */
 	while (smp_load_acquire(&play->turn) != p->me && !READ_ONCE(play->stop))
 		cpu_relax();
 }
@@ -156,6 +157,7 @@ static void let_others(struct person *p)
 	}
 	next = rnd(p, 2) ? p->me : rnd(p, play->nr);
 	if (next != p->me) {
+		/* Pairs with wait_for_turn(). */
 		smp_store_release(&play->turn, next);
 		wait_for_turn(p);
 	}
@@ -714,7 +716,7 @@ static const char *judge_structure(void)
 		const struct mock_rq *rq = &mock->rq[i];
 
 		linked += mock_linked(i);
-		if (rq->nr != rq->waiting[FREE] + rq->waiting[PINNED] + (rq->running != NONE))
+		if (rq->nr != rq->waiting[FREE] + rq->waiting[PINNED] + !!rq->running)
 			return "a task was lost or doubled";
 	}
 
@@ -959,7 +961,9 @@ static bool meet(unsigned int me, unsigned int round)
 {
 	unsigned int spins = 0;
 
+	/* Each pairs with the other's: what was prepared is seen. */
 	smp_store_release(&meeting->round[me], round);
+	/* As above. */
 	while (smp_load_acquire(&meeting->round[!me]) < round) {
 		if (READ_ONCE(meeting->over) || READ_ONCE(meeting->lost))
 			return false;

@@ -153,10 +153,14 @@ static struct gate gate_a, gate_b;
 
 static void act_helper_blocks(void *cpu)
 {
+	u64 end;
+
 	actor_start(helper, act_enqueue_local, cpu);
 	gate_wait(&gate_a);
-	/* It is about to take the lock that this thread holds. */
-	udelay(200);
+	/* It is about to take the lock that this thread holds: let it come there. */
+	end = ktime_get_mono_fast_ns() + 200 * NSEC_PER_USEC;
+	while (ktime_get_mono_fast_ns() < end)
+		cpu_relax();
 }
 
 static void gates_reset(void)
@@ -853,7 +857,7 @@ static void step_outsider_waits(struct kunit *test)
 	mock_at(SWQ_STEP_LINK, waker->task, gate_pass, &gate_b);
 	actor_start(waker, act_outsider_enqueues, (void *)3);
 	KUNIT_EXPECT_TRUE(test, gate_wait(&gate_b));
-	udelay(500);
+	usleep_range(500, 1000);
 	KUNIT_EXPECT_FALSE(test, mock_linked(3));
 	act_helper_goes_on(NULL);
 	KUNIT_EXPECT_TRUE(test, actor_wait(waker));
@@ -871,12 +875,12 @@ static void act_hold_a_while(void *arg)
 	u64 end;
 
 	raw_spin_lock_irqsave(&s->lock, flags);
-	smp_store_release(&gate_a.reached, true);
+	flag_set(&gate_a.reached, true);
 	end = ktime_get_mono_fast_ns() + 2 * NSEC_PER_SEC;
-	while (!smp_load_acquire(&gate_a.open)) {
+	while (!flag_get(&gate_a.open)) {
 		/* Whoever waits for this lock shall not wait for ever. */
 		if (ktime_get_mono_fast_ns() > end) {
-			smp_store_release(&gate_b.reached, true);
+			flag_set(&gate_b.reached, true);
 			break;
 		}
 		cpu_relax();
@@ -898,7 +902,7 @@ static void step_foreign_not_waited_for(struct kunit *test)
 		actor_start(helper, act_hold_a_while, mock_shard(0));
 		KUNIT_ASSERT_TRUE(test, gate_wait(&gate_a));
 		found = mock_look(5, hows[i]);
-		KUNIT_EXPECT_FALSE_MSG(test, smp_load_acquire(&gate_b.reached),
+		KUNIT_EXPECT_FALSE_MSG(test, flag_get(&gate_b.reached),
 				       "waited for a foreign shard");
 		KUNIT_EXPECT_EQ(test, found, -1);
 		act_helper_goes_on(NULL);
