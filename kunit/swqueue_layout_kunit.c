@@ -53,6 +53,7 @@ static const struct topo topos[] = {
 	{ "Skylake, every 5th CPU offline",	2,  18, 2, SIBLINGS_FAR, 5 },
 	{ "Ice Lake, every 3rd CPU offline",	2,  32, 2, INTERLEAVED, 3 },
 	{ "SMT4, every 2nd CPU offline",	1,  12, 4, SIBLINGS_NEAR, 2 },
+	{ "SMT4, three threads of each online",	1,  24, 4, SIBLINGS_NEAR, 4 },
 	{ "SMT2, one thread of each offline",	1,  16, 2, SIBLINGS_NEAR, 2 },
 	{ "2 cores of 40 threads",		1,   2, 40, SIBLINGS_NEAR },
 };

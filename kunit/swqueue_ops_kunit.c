@@ -372,10 +372,11 @@ static const char *model_compare(void)
 	for (i = 0; i < MODEL_CPUS; i++) {
 		const struct model_cpu *m = &model->cpu[i];
 		const struct swq_cpu *c = mock_cpu(i);
+		bool linked = m->on >= 0;
 
-		if (mock_linked(i) == (m->on < 0))
+		if (mock_linked(i) != linked)
 			return "state of a token";
-		if (m->on >= 0 && c->token.shard != &l->shards[m->on])
+		if (linked && c->token.shard != &l->shards[m->on])
 			return "remembered shard";
 		if (c->seq != m->seq || c->token.stale_seq != m->stale_seq)
 			return "seq";

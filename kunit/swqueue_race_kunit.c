@@ -483,11 +483,13 @@ static void tick(struct person *p)
 	unsigned long flags = begin(p);
 
 	lock_rq(p, p->me);
-	WRITE_ONCE(play->toggled[p->me], false);
-	if (feature() && mock_has_surplus(rq))
-		swq_ticked(layout_of(p->me), &rq->c, SWQ_EV_SURPLUS);
-	else
-		rq->c.deferred = false;
+	if (feature()) {
+		WRITE_ONCE(play->toggled[p->me], false);
+		if (mock_has_surplus(rq))
+			swq_ticked(layout_of(p->me), &rq->c, SWQ_EV_SURPLUS);
+		else
+			rq->c.deferred = false;
+	}
 	unlock_rq(p->me);
 	end(p, flags);
 }
@@ -630,11 +632,10 @@ static void toggle(struct person *p, bool on)
 {
 	int cpu;
 
-	if (on) {
-		for (cpu = 0; cpu < play->nr_cpus; cpu++)
-			WRITE_ONCE(play->toggled[cpu], true);
-	}
 	WRITE_ONCE(play->feature, on);
+	/* In this order: a tick before the first does not count. */
+	for (cpu = 0; on && cpu < play->nr_cpus; cpu++)
+		WRITE_ONCE(play->toggled[cpu], true);
 }
 
 /* As a CPU does that goes off line: nothing may wait there. */
@@ -928,7 +929,7 @@ static void threads_play(struct kunit *test)
 	play->free_running = false;
 	play->events = 0;
 	play->nr = 0;
-	play->feature = true;
+	toggle(&play->p[0], true);
 	for (round = 0; busy && round < 1000; round++) {
 		busy = false;
 		for (i = 0; i < nr; i++) {

@@ -1063,6 +1063,20 @@ static void step_reshard(struct kunit *test)
 }
 
 /* A long list is emptied in sections, and completely. */
+static void step_reshard_long_list(struct kunit *test)
+{
+	int cpu;
+
+	mock_setup(test, 100, 1, 1);
+	for (cpu = 0; cpu < 100; cpu++)
+		mock_link(cpu);
+	mock_reshard(test, 3);
+	for (cpu = 0; cpu < 100; cpu++)
+		KUNIT_EXPECT_TRUE_MSG(test, mock_linked(cpu), "CPU %d: surplus lost", cpu);
+	mock_check(test);
+}
+
+/* An LLC that is gone leaves nothing behind. */
 static void step_reshard_to_nothing(struct kunit *test)
 {
 	struct swq_layout *l;
@@ -1391,6 +1405,8 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_hint_linker_waits),
 	KUNIT_CASE(step_hint_cleared_inside),
 	KUNIT_CASE(step_refused_keeps_hint),
+	/* Before all that hold a lock while somebody else looks. */
+	KUNIT_CASE(step_foreign_not_waited_for),
 	KUNIT_CASE(step_missed),
 	KUNIT_CASE(step_missed_retry),
 	KUNIT_CASE(step_missed_later),
@@ -1418,12 +1434,12 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_bounded),
 	KUNIT_CASE(step_linked_away),
 	KUNIT_CASE(step_outsider_waits),
-	KUNIT_CASE(step_foreign_not_waited_for),
 	KUNIT_CASE(step_pinned),
 	KUNIT_CASE(step_unlink_popped),
 	KUNIT_CASE(step_whole_core_first),
 	KUNIT_CASE(step_kick_off),
 	KUNIT_CASE(step_reshard),
+	KUNIT_CASE(step_reshard_long_list),
 	KUNIT_CASE(step_reshard_to_nothing),
 	KUNIT_CASE(step_reshard_paused_linker),
 	KUNIT_CASE(step_reshard_paused_unlink),

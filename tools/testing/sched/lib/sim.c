@@ -32,6 +32,7 @@
 #ifdef SIM_TSAN
 unsigned int sim_barrier_word;
 #endif
+__thread unsigned long sim_full_barriers;
 
 #define SIM_HELD_MAX	16
 #define SIM_CLASSES	64

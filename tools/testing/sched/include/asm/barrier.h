@@ -22,7 +22,15 @@ extern unsigned int sim_barrier_word;
 #define sim_fence(order)	__atomic_thread_fence(order)
 #endif
 
-#define smp_mb()		sim_fence(__ATOMIC_SEQ_CST)
+/*
+ * Full barriers are counted per thread, so that a test can ask whether there
+ * was one between two steps: x86 hides most missing ones, and no test sees the
+ * rest with certainty.
+ */
+extern __thread unsigned long sim_full_barriers;
+#define sim_count_barrier()	((void)sim_full_barriers++)
+
+#define smp_mb()		do { sim_count_barrier(); sim_fence(__ATOMIC_SEQ_CST); } while (0)
 #define smp_rmb()		sim_fence(__ATOMIC_ACQUIRE)
 #define smp_wmb()		sim_fence(__ATOMIC_RELEASE)
 #define mb()			smp_mb()

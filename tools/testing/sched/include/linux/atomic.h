@@ -10,7 +10,7 @@
 #include <linux/types.h>
 
 #if defined(__x86_64__) || defined(SIM_TSAN)
-#define sim_full(op)		(op)
+#define sim_full(op)		({ sim_count_barrier(); (op); })
 #else
 #define sim_full(op)		({ smp_mb(); __auto_type sim_fv = (op); smp_mb(); sim_fv; })
 #endif
