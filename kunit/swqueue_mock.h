@@ -378,6 +378,7 @@ static inline void mock_dormant(int cpu)
 	struct swq_cpu *c = mock_cpu(cpu);
 
 	WRITE_ONCE(c->token.stale_seq, c->seq);
+	WRITE_ONCE(c->token.stale, SWQ_STALE_LOOKS);
 }
 
 /* A token that stands linked although its surplus is gone for long. */

@@ -30,6 +30,7 @@ struct model_shard {
 struct model_cpu {
 	int			on;
 	unsigned int		seq;
+	unsigned int		stale;
 	unsigned int		stale_seq;
 	bool			deferred;
 	bool			owe;
@@ -229,14 +230,15 @@ static bool model_marked(int self, int cpu)
 	return false;
 }
 
-/* Stale, but not for the second time. */
-static bool model_stays(int cpu)
+/* Stale, but not often enough. */
+static bool model_stays(int cpu, unsigned int looks)
 {
 	struct model_cpu *c = &model->cpu[cpu];
-	bool stays = c->stale_seq != c->seq;
 
+	if (c->stale_seq != c->seq)
+		c->stale = 0;
 	c->stale_seq = c->seq;
-	return stays;
+	return c->stale < looks && ++c->stale;
 }
 
 static int model_look_shard(int self, unsigned int shard, bool last)
@@ -246,7 +248,7 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 	int cpu, popped = -1;
 
 	if (!last && s->nr == 1 && !mock_has_surplus(&mock->rq[s->list[0]]) &&
-	    model_stays(s->list[0]))
+	    model_stays(s->list[0], SWQ_STALE_LOOKS))
 		return -1;
 
 	do {
@@ -256,7 +258,7 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 		while (n-- && popped < 0) {
 			cpu = model_remove(shard, s->list[0]);
 			if (!mock_has_surplus(&mock->rq[cpu])) {
-				if (model_stays(cpu)) {
+				if (model_stays(cpu, 1)) {
 					model_append(cpu, shard);
 					continue;
 				}
@@ -380,6 +382,8 @@ static const char *model_compare(void)
 			return "remembered shard";
 		if (c->seq != m->seq || c->token.stale_seq != m->stale_seq)
 			return "seq";
+		if (c->token.stale != m->stale)
+			return "looks that found a token stale";
 		if (c->deferred != m->deferred || c->owe != m->owe)
 			return "deferred or owe";
 		if (mock_idle_state(i) != m->idle || mock_announced(i) != m->announced)

@@ -48,23 +48,24 @@ static void act_leave_idle(void *self)
 }
 
 /* Breaks: a token is taken off although its surplus is likely to come back. */
-static void step_stale_twice(struct kunit *test)
+static void step_stale(struct kunit *test)
 {
 	unsigned long locks;
+	unsigned int i;
 
 	mock_setup(test, 8, 1, 2);
 	mock_enqueue(0, 0, FREE, false);
 	mock_fill(0, FREE, 0, 0);
 	locks = mock_locks(mock->l);
 
-	/* It had surplus just now: left alone, a single one even without its lock. */
-	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
-	KUNIT_EXPECT_TRUE(test, mock_linked(0));
-	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks);
+	/* It had surplus not long ago: left alone, a single one even without its lock. */
+	for (i = 1; i < SWQ_STALE_LOOKS; i++)
+		KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
 	/* Surplus came and went: that counts. */
 	mock_enqueue(0, 0, FREE, false);
 	mock_fill(0, FREE, 0, 0);
-	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
+	for (i = 0; i < SWQ_STALE_LOOKS; i++)
+		KUNIT_EXPECT_EQ(test, mock_look(1 + i % 7, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks);
 	/* Nothing came since. */
@@ -72,18 +73,29 @@ static void step_stale_twice(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, mock_linked(0));
 	KUNIT_EXPECT_FALSE(test, swq_hinted(mock->l));
 	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_DISCARDED), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
 
-	/* What is left where it is hides nothing, and a last look takes the lock. */
-	mock_enqueue(0, 0, FREE, false);
-	mock_fill(0, FREE, 0, 0);
-	KUNIT_EXPECT_EQ(test, mock_look(1, SWQ_LOOK_LAST), -1);
-	KUNIT_EXPECT_TRUE(test, mock_linked(0));
+	/* With others beside it the lock is due anyway: it is given one chance. */
 	mock_enqueue(0, 0, FREE, false);
 	mock_fill(0, FREE, 0, 0);
 	mock_link(2);
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 2);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	mock_visit(1, 2);
+	mock_link(2);
+	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 2);
+	KUNIT_EXPECT_FALSE(test, mock_linked(0));
+	mock_visit(1, 2);
+
+	/* And a last look always takes the lock. */
+	mock_enqueue(0, 0, FREE, false);
+	mock_fill(0, FREE, 0, 0);
+	mock_fill(2, FREE, 0, 0);
+	mock_unlink_own(2);
+	KUNIT_EXPECT_EQ(test, mock_look(1, SWQ_LOOK_LAST), -1);
+	KUNIT_EXPECT_TRUE(test, mock_linked(0));
+	KUNIT_EXPECT_EQ(test, mock_look(1, SWQ_LOOK_LAST), -1);
+	KUNIT_EXPECT_FALSE(test, mock_linked(0));
 	mock_check(test);
 }
 
@@ -713,6 +725,7 @@ static void step_own_token(struct kunit *test)
 	mock_visit(0, 1);
 	/* Its own stale token is discarded like any other. */
 	mock_fill(0, NONE, 0, 0);
+	mock_dormant(0);
 	KUNIT_EXPECT_EQ(test, mock_look(0, 0), -1);
 	KUNIT_EXPECT_FALSE(test, mock_linked(0));
 	mock_check(test);
@@ -1338,7 +1351,8 @@ static void step_steady_states(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 2ul);
 	/* Its surplus is gone: left there at first, then taken off. */
 	mock_fill(1, FREE, 0, 0);
-	mock_look(0, 0);
+	for (i = 0; i < SWQ_STALE_LOOKS; i++)
+		mock_look(0, 0);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 2ul);
 	mock_look(0, 0);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 3ul);
@@ -1398,7 +1412,7 @@ static void step_stat_names(struct kunit *test)
 }
 
 static struct kunit_case step_cases[] = {
-	KUNIT_CASE(step_stale_twice),
+	KUNIT_CASE(step_stale),
 	KUNIT_CASE(step_second_look),
 	KUNIT_CASE(step_skip_rereads),
 	KUNIT_CASE(step_removed_then_unlinked),

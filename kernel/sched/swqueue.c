@@ -689,17 +689,24 @@ static void swq_mark(struct swq_cpu *self, const struct swq_cpu *r,
  * Is a token without surplus worth taking off?  Not if its runqueue has had
  * surplus since a looker saw it last: that is likely to come back, and then
  * the token had better be there.  Taking it off and linking it again costs two
- * locks, this costs reading what was read already.
+ * locks, leaving it costs each look what the look has read by now.  So who
+ * holds the lock anyway gives it one more chance, and who does not need the
+ * lock otherwise gives it @looks.
  */
-static bool swq_dormant(struct swq_token *t)
+static bool swq_dormant(struct swq_token *t, unsigned int looks)
 {
 	const struct swq_cpu *r = container_of(t, struct swq_cpu, token);
 	unsigned int seq = READ_ONCE(r->seq);
+	unsigned int stale = READ_ONCE(t->stale);
 
-	if (READ_ONCE(t->stale_seq) == seq)
+	if (READ_ONCE(t->stale_seq) != seq) {
+		WRITE_ONCE(t->stale_seq, seq);
+		stale = 0;
+	}
+	if (stale >= looks)
 		return true;
 
-	WRITE_ONCE(t->stale_seq, seq);
+	WRITE_ONCE(t->stale, stale + 1);
 	return false;
 }
 
@@ -717,7 +724,7 @@ static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s)
 		return false;
 
 	t = list_entry(first, struct swq_token, node);
-	return !l->ops->surplus(t) && !swq_dormant(t);
+	return !l->ops->surplus(t) && !swq_dormant(t, SWQ_STALE_LOOKS);
 }
 
 /*
@@ -757,7 +764,7 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		t = list_first_entry(&s->tokens, struct swq_token, node);
 
 		if (!l->ops->surplus(t)) {
-			if (!swq_dormant(t)) {
+			if (!swq_dormant(t, 1)) {
 				list_move_tail(&t->node, &s->tokens);
 				continue;
 			}

@@ -13,8 +13,8 @@
  *   token, one per runqueue, living in per-CPU data: no lifetime to guard, no
  *   work at exit, exec, or a change of class or affinity.  A token is linked
  *   when its runqueue gains a waiter (publication) and stays linked until a
- *   CPU that looks for work pops it, or finds it stale twice without any
- *   surplus in between and discards it.  A runqueue whose surplus comes and
+ *   CPU that looks for work pops it, or finds it stale again and again without
+ *   any surplus in between and discards it.  A runqueue whose surplus comes and
  *   goes writes nothing shared at all.
  *
  *   A CPU that pops a token owes its runqueue a visit: under that runqueue's
@@ -37,7 +37,7 @@
  *   token->state  -> UNLINKED   lock of ->shard                publisher (rq lock)
  *   token->shard                rq lock and that shard's lock  owner's unlink (rq lock)
  *   token->node                 lock of ->shard                -
- *   token->stale_seq            lookers; a guess, never relied lookers
+ *   token->stale, ->stale_seq   lookers; a guess, never relied lookers
  *                               on
  *   cpu->seq, ->deferred        rq lock                        lookers (seq)
  *   cpu->idle                   xchg by that CPU; kickers      kickers
@@ -97,6 +97,13 @@
 #define SWQ_HINT_CPUS		256
 /* Tokens that one look examines per shard before it lets go of the lock. */
 #define SWQ_LOOKAHEAD		4
+/*
+ * Looks that leave a stale token alone while it is the only one of its shard.
+ * Each reads two lines of its runqueue; taking it off and linking it again is
+ * two locks and a written hint, and a surplus that comes a few times a second
+ * pays them each time.
+ */
+#define SWQ_STALE_LOOKS		16
 /* Visits that were in vain and that a CPU remembers. */
 #define SWQ_MARKS		4
 /* Tokens taken off per lock section while an old layout is emptied. */
@@ -115,8 +122,9 @@ enum swq_token_state {
  * struct swq_token - stands for a runqueue that has surplus
  * @state: enum swq_token_state
  * @cpu: CPU of the runqueue, constant
- * @stale_seq: waiting set, by its number, at which a looker last found no
- *	surplus behind the token
+ * @stale: looks that have found no surplus behind it while the waiting set
+ *	had the number @stale_seq
+ * @stale_seq: the number of the waiting set at the last of them
  * @shard: shard it is linked on; valid while LINKED, and only this one counts,
  *	never the shard that the CPU belongs to at present
  * @node: place in @shard's list
@@ -126,6 +134,7 @@ enum swq_token_state {
 struct swq_token {
 	unsigned int		state;
 	int			cpu;
+	unsigned int		stale;
 	unsigned int		stale_seq;
 	struct swq_shard	*shard;
 	struct list_head	node;
