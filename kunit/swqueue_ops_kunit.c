@@ -19,6 +19,7 @@ MODULE_PARM_DESC(seed, "of the random streams, 0 to choose one");
 struct model_shard {
 	int			list[MODEL_CPUS];
 	unsigned int		nr;
+	bool			stale;
 	bool			hint;
 	unsigned int		longest;
 	unsigned long		locks;
@@ -67,6 +68,7 @@ static void model_append(int cpu, unsigned int shard)
 	struct model_shard *s = &model->shard[shard];
 
 	s->list[s->nr++] = cpu;
+	s->stale = false;
 	model->cpu[cpu].on = shard;
 }
 
@@ -80,6 +82,7 @@ static int model_remove(unsigned int shard, int cpu)
 			s->list[n++] = s->list[i];
 	}
 	s->nr = n;
+	s->stale = false;
 	model->cpu[cpu].on = -1;
 
 	return cpu;
@@ -241,25 +244,41 @@ static bool model_stays(int cpu, unsigned int looks)
 	return c->stale < looks && ++c->stale;
 }
 
+/* Known to be stale all, still so, and not for long enough. */
+static bool model_all_stay(const struct model_shard *s)
+{
+	unsigned int i;
+
+	for (i = 0; s->stale && i < s->nr; i++) {
+		if (mock_has_surplus(&mock->rq[s->list[i]]) ||
+		    !model_stays(s->list[i], SWQ_STALE_LOOKS))
+			return false;
+	}
+
+	return s->stale;
+}
+
 static int model_look_shard(int self, unsigned int shard, bool last)
 {
 	struct model_shard *s = &model->shard[shard];
-	unsigned int left = s->nr, n;
+	unsigned int left = s->nr, looks, stay, n;
 	int cpu, popped = -1;
 
-	if (!last && s->nr == 1 && !mock_has_surplus(&mock->rq[s->list[0]]) &&
-	    model_stays(s->list[0], SWQ_STALE_LOOKS))
+	if (!last && model_all_stay(s))
 		return -1;
 
 	do {
 		model_lock(self, shard);
 		n = min_t(unsigned int, left, SWQ_LOOKAHEAD);
 		left -= n;
+		looks = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_LOOKS : 1;
+		stay = 0;
 		while (n-- && popped < 0) {
 			cpu = model_remove(shard, s->list[0]);
 			if (!mock_has_surplus(&mock->rq[cpu])) {
-				if (model_stays(cpu, 1)) {
+				if (model_stays(cpu, looks)) {
 					model_append(cpu, shard);
+					stay++;
 					continue;
 				}
 				model->cpu[self].stat[SWQ_STAT_DISCARDED]++;
@@ -272,6 +291,7 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 				popped = cpu;
 			}
 		}
+		s->stale = popped < 0 && stay && stay == s->nr;
 		if (!s->nr)
 			s->hint = false;
 	} while (popped < 0 && left && last);
@@ -364,6 +384,8 @@ static const char *model_compare(void)
 		}
 		if (n != m->nr || s->nr != n)
 			return "length of a shard";
+		if (s->nr_stale != (m->stale ? m->nr : 0))
+			return "tokens known as stale";
 		if (mock_hinted(s) != m->hint)
 			return "hint";
 		if (s->longest != m->longest || s->nr_locks != m->locks || s->nr_contended ||

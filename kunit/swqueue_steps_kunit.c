@@ -52,50 +52,88 @@ static void step_stale(struct kunit *test)
 {
 	unsigned long locks;
 	unsigned int i;
+	int cpu;
 
 	mock_setup(test, 8, 1, 2);
-	mock_enqueue(0, 0, FREE, false);
-	mock_fill(0, FREE, 0, 0);
+	for (cpu = 0; cpu < 2; cpu++) {
+		mock_enqueue(cpu, cpu, FREE, false);
+		mock_fill(cpu, FREE, 0, 0);
+	}
 	locks = mock_locks(mock->l);
 
-	/* It had surplus not long ago: left alone, a single one even without its lock. */
+	/* They had surplus not long ago: found stale once, then seen without the lock. */
 	for (i = 1; i < SWQ_STALE_LOOKS; i++)
-		KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
+		KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
 	/* Surplus came and went: that counts. */
 	mock_enqueue(0, 0, FREE, false);
 	mock_fill(0, FREE, 0, 0);
-	for (i = 0; i < SWQ_STALE_LOOKS; i++)
-		KUNIT_EXPECT_EQ(test, mock_look(1 + i % 7, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
+	/* Nothing came since for the one, and it goes. */
+	KUNIT_EXPECT_EQ(test, mock_look(3, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
-	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks);
-	/* Nothing came since. */
+	KUNIT_EXPECT_FALSE(test, mock_linked(1));
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 2);
+	for (i = 3; i < SWQ_STALE_LOOKS; i++)
+		KUNIT_EXPECT_EQ(test, mock_look(i % 8, 0), -1);
+	KUNIT_EXPECT_TRUE(test, mock_linked(0));
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 2);
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
 	KUNIT_EXPECT_FALSE(test, mock_linked(0));
 	KUNIT_EXPECT_FALSE(test, swq_hinted(mock->l));
 	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_DISCARDED), 1ul);
-	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 3);
+	mock_check(test);
+}
 
-	/* With others beside it the lock is due anyway: it is given one chance. */
-	mock_enqueue(0, 0, FREE, false);
-	mock_fill(0, FREE, 0, 0);
-	mock_link(2);
-	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 2);
-	KUNIT_EXPECT_TRUE(test, mock_linked(0));
-	mock_visit(1, 2);
-	mock_link(2);
-	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 2);
-	KUNIT_EXPECT_FALSE(test, mock_linked(0));
-	mock_visit(1, 2);
+/* What is known to be stale hides nothing that comes after. */
+static void step_stale_hides_nothing(struct kunit *test)
+{
+	unsigned int i;
+	int cpu;
 
-	/* And a last look always takes the lock. */
-	mock_enqueue(0, 0, FREE, false);
-	mock_fill(0, FREE, 0, 0);
-	mock_fill(2, FREE, 0, 0);
-	mock_unlink_own(2);
-	KUNIT_EXPECT_EQ(test, mock_look(1, SWQ_LOOK_LAST), -1);
-	KUNIT_EXPECT_TRUE(test, mock_linked(0));
-	KUNIT_EXPECT_EQ(test, mock_look(1, SWQ_LOOK_LAST), -1);
-	KUNIT_EXPECT_FALSE(test, mock_linked(0));
+	mock_setup(test, 8, 1, 2);
+	for (cpu = 0; cpu < 2; cpu++) {
+		mock_enqueue(cpu, cpu, FREE, false);
+		mock_fill(cpu, FREE, 0, 0);
+	}
+	KUNIT_EXPECT_EQ(test, mock_look(3, 0), -1);
+	/* Surplus again, on either, without a link. */
+	for (cpu = 0; cpu < 2; cpu++) {
+		mock_enqueue(cpu, cpu, FREE, false);
+		KUNIT_EXPECT_EQ(test, mock_look(3, 0), cpu);
+		mock_visit(3, cpu);
+		KUNIT_EXPECT_FALSE(test, mock_linked(cpu));
+		mock_link(cpu);
+		mock_fill(cpu, FREE, 0, 0);
+		KUNIT_EXPECT_EQ(test, mock_look(3, 0), -1);
+	}
+	/* A new token behind them. */
+	mock_link(2);
+	KUNIT_EXPECT_EQ(test, mock_look(3, 0), 2);
+	mock_visit(3, 2);
+	/* A last look always takes the lock. */
+	i = mock_locks(mock->l);
+	KUNIT_EXPECT_EQ(test, mock_look(3, SWQ_LOOK_LAST), -1);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), i + 1ul);
+	mock_check(test);
+}
+
+/* More than a section sees are taken off at the second look. */
+static void step_stale_many(struct kunit *test)
+{
+	int cpu;
+
+	mock_setup(test, 16, 1, 1);
+	for (cpu = 0; cpu <= SWQ_LOOKAHEAD; cpu++) {
+		mock_enqueue(cpu, cpu, FREE, false);
+		mock_fill(cpu, FREE, 0, 0);
+	}
+	KUNIT_EXPECT_EQ(test, mock_look(15, SWQ_LOOK_LAST), -1);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, SWQ_LOOKAHEAD + 1u);
+	KUNIT_EXPECT_EQ(test, mock_look(15, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, 1u);
 	mock_check(test);
 }
 
@@ -1353,12 +1391,12 @@ static void step_steady_states(struct kunit *test)
 	mock_fill(1, FREE, 0, 0);
 	for (i = 0; i < SWQ_STALE_LOOKS; i++)
 		mock_look(0, 0);
-	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 2ul);
-	mock_look(0, 0);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 3ul);
+	mock_look(0, 0);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 4ul);
 	mock_look(0, SWQ_LOOK_LAST);
 	mock_look(6, SWQ_LOOK_LAST);
-	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 3ul);
+	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 4ul);
 	KUNIT_EXPECT_EQ(test, mock->kicks, 0u);
 	mock_check(test);
 }
@@ -1413,6 +1451,8 @@ static void step_stat_names(struct kunit *test)
 
 static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_stale),
+	KUNIT_CASE(step_stale_hides_nothing),
+	KUNIT_CASE(step_stale_many),
 	KUNIT_CASE(step_second_look),
 	KUNIT_CASE(step_skip_rereads),
 	KUNIT_CASE(step_removed_then_unlinked),

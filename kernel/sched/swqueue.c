@@ -344,6 +344,7 @@ static void swq_link_on(struct swq_shard *s, struct swq_token *t,
 	WRITE_ONCE(t->state, SWQ_LINKED);
 
 	s->nr_linked++;
+	WRITE_ONCE(s->nr_stale, 0);
 	WRITE_ONCE(s->nr, s->nr + 1);
 	if (s->nr > s->longest)
 		s->longest = s->nr;
@@ -363,6 +364,7 @@ static void swq_unlink(struct swq_layout *l, struct swq_shard *s,
 	WARN_ON_ONCE(t->state != SWQ_LINKED || t->shard != s);
 
 	list_del(&t->node);
+	WRITE_ONCE(s->nr_stale, 0);
 	WRITE_ONCE(s->nr, s->nr - 1);
 	swq_step(l, SWQ_STEP_REMOVED, t);
 	smp_store_release(&t->state, SWQ_UNLINKED);
@@ -689,9 +691,7 @@ static void swq_mark(struct swq_cpu *self, const struct swq_cpu *r,
  * Is a token without surplus worth taking off?  Not if its runqueue has had
  * surplus since a looker saw it last: that is likely to come back, and then
  * the token had better be there.  Taking it off and linking it again costs two
- * locks, leaving it costs each look what the look has read by now.  So who
- * holds the lock anyway gives it one more chance, and who does not need the
- * lock otherwise gives it @looks.
+ * locks, leaving it costs each look what the look has read by now.
  */
 static bool swq_dormant(struct swq_token *t, unsigned int looks)
 {
@@ -711,20 +711,23 @@ static bool swq_dormant(struct swq_token *t, unsigned int looks)
 }
 
 /*
- * Without the lock: is a single token all there is, stale, and to be left where
- * it is?  The first entry of a list is always a token of some CPU, and those
- * never go away.
+ * Without the lock: has a looker before found nothing but stale tokens here,
+ * and are they that still, and to be left where they are?
  */
 static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s)
 {
-	struct list_head *first = READ_ONCE(s->tokens.next);
-	struct swq_token *t;
+	/* Pairs with the release in swq_look_locked(). */
+	unsigned int nr = smp_load_acquire(&s->nr_stale);
+	unsigned int i;
 
-	if (READ_ONCE(s->nr) != 1 || first == &s->tokens)
-		return false;
+	for (i = 0; i < nr; i++) {
+		struct swq_token *t = &l->ops->cpu(READ_ONCE(s->stale[i]))->token;
 
-	t = list_entry(first, struct swq_token, node);
-	return !l->ops->surplus(t) && !swq_dormant(t, SWQ_STALE_LOOKS);
+		if (l->ops->surplus(t) || swq_dormant(t, SWQ_STALE_LOOKS))
+			return false;
+	}
+
+	return nr;
 }
 
 /*
@@ -749,13 +752,17 @@ static bool swq_discard(struct swq_layout *l, struct swq_shard *s,
 /*
  * One section under the shard's lock: up to SWQ_LOOKAHEAD tokens from the
  * head.  What this CPU must not try again goes to the tail, so that it hides
- * nothing.
+ * nothing.  If all there is is stale, the next lookers need not lock to see
+ * that; more than one section can see are not spared, or each look would take
+ * the lock for them.
  */
 static struct swq_token *swq_look_locked(struct swq_layout *l,
 					 struct swq_shard *s,
 					 struct swq_cpu *self,
 					 unsigned int nr)
 {
+	unsigned int looks = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_LOOKS : 1;
+	unsigned int nr_stale = 0;
 	struct swq_token *t;
 
 	lockdep_assert_held(&s->lock);
@@ -764,8 +771,9 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		t = list_first_entry(&s->tokens, struct swq_token, node);
 
 		if (!l->ops->surplus(t)) {
-			if (!swq_dormant(t, 1)) {
+			if (!swq_dormant(t, looks)) {
 				list_move_tail(&t->node, &s->tokens);
+				WRITE_ONCE(s->stale[nr_stale++], t->cpu);
 				continue;
 			}
 			s->nr_discarded++;
@@ -787,6 +795,12 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		return t;
 	}
 
+	/*
+	 * Orders the names before their number: pairs with the acquire in
+	 * swq_leave_alone().  Who still reads the names that stood here before
+	 * may see a mix of both, and they are CPUs all the same.
+	 */
+	smp_store_release(&s->nr_stale, nr_stale == s->nr ? nr_stale : 0);
 	return NULL;
 }
 

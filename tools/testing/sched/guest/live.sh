@@ -242,7 +242,7 @@ echo 0 >$SWQUEUE/kick
 
 # A stale token is left alone for a number of looks, and a CPU looks when it runs
 # out of work: give each a few chances.
-for i in 1 2 3 4 5 6 7 8; do
+for i in $(seq 20); do
 	cpu=0
 	while [ $cpu -lt "$CPUS" ]; do
 		taskset $(printf '%x' $((1 << cpu))) sh -c 'for i in 1 2 3 4; do sleep 0.01; done'
