@@ -306,6 +306,15 @@ static inline void mock_check(struct kunit *test)
 			KUNIT_ASSERT_LE(test, ++nr, MOCK_ALL_CPUS);
 		}
 		KUNIT_EXPECT_EQ(test, s->nr, nr);
+		KUNIT_EXPECT_EQ(test, s->nr_named, nr <= SWQ_LOOKAHEAD ? nr : 0);
+		/* As many names as tokens, and each of them there. */
+		list_for_each_entry(t, &s->tokens, node) {
+			for (nr = 0; nr < s->nr_named && s->named[nr] != t->cpu; nr++)
+				;
+			if (s->nr_named)
+				KUNIT_EXPECT_LT_MSG(test, nr, s->nr_named, "CPU %d has no name", t->cpu);
+		}
+		nr = s->nr;
 		KUNIT_EXPECT_GE(test, s->longest, nr);
 		if (nr)
 			KUNIT_EXPECT_TRUE_MSG(test, mock_hinted(s), "shard %u", i);

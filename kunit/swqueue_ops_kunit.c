@@ -19,7 +19,6 @@ MODULE_PARM_DESC(seed, "of the random streams, 0 to choose one");
 struct model_shard {
 	int			list[MODEL_CPUS];
 	unsigned int		nr;
-	bool			stale;
 	bool			hint;
 	unsigned int		longest;
 	unsigned long		locks;
@@ -68,7 +67,6 @@ static void model_append(int cpu, unsigned int shard)
 	struct model_shard *s = &model->shard[shard];
 
 	s->list[s->nr++] = cpu;
-	s->stale = false;
 	model->cpu[cpu].on = shard;
 }
 
@@ -82,7 +80,6 @@ static int model_remove(unsigned int shard, int cpu)
 			s->list[n++] = s->list[i];
 	}
 	s->nr = n;
-	s->stale = false;
 	model->cpu[cpu].on = -1;
 
 	return cpu;
@@ -244,24 +241,26 @@ static bool model_stays(int cpu, unsigned int looks)
 	return c->stale < looks && ++c->stale;
 }
 
-/* Known to be stale all, still so, and not for long enough. */
+/* A few, all of them stale, and none for long enough. */
 static bool model_all_stay(const struct model_shard *s)
 {
+	bool stay = s->nr && s->nr <= SWQ_LOOKAHEAD;
 	unsigned int i;
 
-	for (i = 0; s->stale && i < s->nr; i++) {
-		if (mock_has_surplus(&mock->rq[s->list[i]]) ||
-		    !model_stays(s->list[i], SWQ_STALE_LOOKS))
-			return false;
-	}
+	for (i = 0; i < s->nr; i++)
+		stay &= !mock_has_surplus(&mock->rq[s->list[i]]);
+	if (!stay)
+		return false;
+	for (i = 0; i < s->nr; i++)
+		stay &= model_stays(s->list[i], SWQ_STALE_LOOKS);
 
-	return s->stale;
+	return stay;
 }
 
 static int model_look_shard(int self, unsigned int shard, bool last)
 {
 	struct model_shard *s = &model->shard[shard];
-	unsigned int left = s->nr, looks, stay, n;
+	unsigned int left = s->nr, looks, n;
 	int cpu, popped = -1;
 
 	if (!last && model_all_stay(s))
@@ -272,13 +271,11 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 		n = min_t(unsigned int, left, SWQ_LOOKAHEAD);
 		left -= n;
 		looks = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_LOOKS : 1;
-		stay = 0;
 		while (n-- && popped < 0) {
 			cpu = model_remove(shard, s->list[0]);
 			if (!mock_has_surplus(&mock->rq[cpu])) {
 				if (model_stays(cpu, looks)) {
 					model_append(cpu, shard);
-					stay++;
 					continue;
 				}
 				model->cpu[self].stat[SWQ_STAT_DISCARDED]++;
@@ -291,7 +288,6 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 				popped = cpu;
 			}
 		}
-		s->stale = popped < 0 && stay && stay == s->nr;
 		if (!s->nr)
 			s->hint = false;
 	} while (popped < 0 && left && last);
@@ -384,8 +380,12 @@ static const char *model_compare(void)
 		}
 		if (n != m->nr || s->nr != n)
 			return "length of a shard";
-		if (s->nr_stale != (m->stale ? m->nr : 0))
-			return "tokens known as stale";
+		if (s->nr_named != (m->nr <= SWQ_LOOKAHEAD ? m->nr : 0))
+			return "number of names";
+		for (n = 0; n < s->nr_named; n++) {
+			if (model->cpu[s->named[n]].on != (int)i)
+				return "names";
+		}
 		if (mock_hinted(s) != m->hint)
 			return "hint";
 		if (s->longest != m->longest || s->nr_locks != m->locks || s->nr_contended ||

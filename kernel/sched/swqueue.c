@@ -333,6 +333,40 @@ static void swq_hint_clear_if_empty(struct swq_layout *l, struct swq_shard *s)
 		clear_bit(s->hint_bit, &s->hint->bits);
 }
 
+/*
+ * Who may be looked at without the lock: kept as long as there are few.  The
+ * releases order a name before its number: they pair with the acquire in
+ * swq_leave_alone().  Who reads while names change may see some twice and miss
+ * others, but sees no number that is not a CPU of the layout.
+ */
+static void swq_name(struct swq_shard *s, const struct swq_token *t)
+{
+	if (s->nr > SWQ_LOOKAHEAD) {
+		WRITE_ONCE(s->nr_named, 0);
+		return;
+	}
+	WRITE_ONCE(s->named[s->nr - 1], t->cpu);
+	smp_store_release(&s->nr_named, s->nr);
+}
+
+static void swq_unname(struct swq_shard *s, const struct swq_token *gone)
+{
+	const struct swq_token *t;
+	unsigned int i = 0;
+
+	if (s->nr > SWQ_LOOKAHEAD)
+		return;
+	if (s->nr == SWQ_LOOKAHEAD) {
+		list_for_each_entry(t, &s->tokens, node)
+			WRITE_ONCE(s->named[i++], t->cpu);
+	} else {
+		while (i < s->nr && s->named[i] != gone->cpu)
+			i++;
+		WRITE_ONCE(s->named[i], s->named[s->nr]);
+	}
+	smp_store_release(&s->nr_named, s->nr);
+}
+
 static void swq_link_on(struct swq_shard *s, struct swq_token *t,
 			struct swq_cpu *self)
 {
@@ -344,8 +378,8 @@ static void swq_link_on(struct swq_shard *s, struct swq_token *t,
 	WRITE_ONCE(t->state, SWQ_LINKED);
 
 	s->nr_linked++;
-	WRITE_ONCE(s->nr_stale, 0);
 	WRITE_ONCE(s->nr, s->nr + 1);
+	swq_name(s, t);
 	if (s->nr > s->longest)
 		s->longest = s->nr;
 	swq_count(self, SWQ_STAT_LINKED);
@@ -364,8 +398,8 @@ static void swq_unlink(struct swq_layout *l, struct swq_shard *s,
 	WARN_ON_ONCE(t->state != SWQ_LINKED || t->shard != s);
 
 	list_del(&t->node);
-	WRITE_ONCE(s->nr_stale, 0);
 	WRITE_ONCE(s->nr, s->nr - 1);
+	swq_unname(s, t);
 	swq_step(l, SWQ_STEP_REMOVED, t);
 	smp_store_release(&t->state, SWQ_UNLINKED);
 }
@@ -711,23 +745,28 @@ static bool swq_dormant(struct swq_token *t, unsigned int looks)
 }
 
 /*
- * Without the lock: has a looker before found nothing but stale tokens here,
- * and are they that still, and to be left where they are?
+ * Without the lock: are all tokens of a shard stale, and to be left where they
+ * are?
  */
 static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s)
 {
-	/* Pairs with the release in swq_look_locked(). */
-	unsigned int nr = smp_load_acquire(&s->nr_stale);
+	/* Pairs with the releases in swq_name() and swq_unname(). */
+	unsigned int nr = smp_load_acquire(&s->nr_named);
+	struct swq_token *t[SWQ_LOOKAHEAD];
+	bool stay = nr;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		struct swq_token *t = &l->ops->cpu(READ_ONCE(s->stale[i]))->token;
-
-		if (l->ops->surplus(t) || swq_dormant(t, SWQ_STALE_LOOKS))
+		t[i] = &l->ops->cpu(READ_ONCE(s->named[i]))->token;
+		if (l->ops->surplus(t[i]))
 			return false;
 	}
+	for (i = 0; i < nr; i++) {
+		if (swq_dormant(t[i], SWQ_STALE_LOOKS))
+			stay = false;
+	}
 
-	return nr;
+	return stay;
 }
 
 /*
@@ -752,17 +791,15 @@ static bool swq_discard(struct swq_layout *l, struct swq_shard *s,
 /*
  * One section under the shard's lock: up to SWQ_LOOKAHEAD tokens from the
  * head.  What this CPU must not try again goes to the tail, so that it hides
- * nothing.  If all there is is stale, the next lookers need not lock to see
- * that; more than one section can see are not spared, or each look would take
- * the lock for them.
+ * nothing.  Stale ones are spared only as long as that can be seen without the
+ * lock, or each look would take the lock for them.
  */
 static struct swq_token *swq_look_locked(struct swq_layout *l,
 					 struct swq_shard *s,
 					 struct swq_cpu *self,
 					 unsigned int nr)
 {
-	unsigned int looks = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_LOOKS : 1;
-	unsigned int nr_stale = 0;
+	unsigned int looks = s->nr_named ? SWQ_STALE_LOOKS : 1;
 	struct swq_token *t;
 
 	lockdep_assert_held(&s->lock);
@@ -773,7 +810,6 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		if (!l->ops->surplus(t)) {
 			if (!swq_dormant(t, looks)) {
 				list_move_tail(&t->node, &s->tokens);
-				WRITE_ONCE(s->stale[nr_stale++], t->cpu);
 				continue;
 			}
 			s->nr_discarded++;
@@ -795,12 +831,6 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		return t;
 	}
 
-	/*
-	 * Orders the names before their number: pairs with the acquire in
-	 * swq_leave_alone().  Who still reads the names that stood here before
-	 * may see a mix of both, and they are CPUs all the same.
-	 */
-	smp_store_release(&s->nr_stale, nr_stale == s->nr ? nr_stale : 0);
 	return NULL;
 }
 

@@ -44,7 +44,7 @@
  *                               only IDLE -> KICKED
  *   cpu->mark, ->gate, ->stat   that CPU, interrupts off       readers of stats
  *   shard->tokens, ->nr, stats  shard->lock                    readers of stats
- *   shard->nr_stale, ->stale    shard->lock; a guess           lookers
+ *   shard->nr_named, ->named    shard->lock                    lookers
  *   shard->missed               set by a sleeper whose trylock whoever unlocks
  *                               failed, cleared by whoever
  *                               unlocks
@@ -96,14 +96,17 @@
 #define SWQ_MAX_SHARDS		1024
 /* CPUs that share one hint word, at most. */
 #define SWQ_HINT_CPUS		256
-/* Tokens that one look examines per shard before it lets go of the lock. */
+/*
+ * Tokens that one look examines per shard before it lets go of the lock, and
+ * that it can examine without.
+ */
 #define SWQ_LOOKAHEAD		4
 /*
  * Looks that leave a stale token where it is.  Each reads two lines of its CPU;
  * taking it off and linking it again is two locks and a written hint, and a
  * surplus that comes some ten times a second would pay them each time.
  */
-#define SWQ_STALE_LOOKS		64
+#define SWQ_STALE_LOOKS		256
 /* Visits that were in vain and that a CPU remembers. */
 #define SWQ_MARKS		4
 /* Tokens taken off per lock section while an old layout is emptied. */
@@ -259,8 +262,8 @@ struct swq_cpu {
  * @lock: protects every field but @missed
  * @nr: length of @tokens
  * @tokens: the list, linked at the tail and looked at from the head
- * @nr_stale: @nr if the last look found all of them stale, else 0
- * @stale: their CPUs then
+ * @nr_named: @nr as long as all of @tokens have their names in @named, else 0
+ * @named: the CPUs of @tokens, in no order
  * @missed: a CPU that is about to sleep could not get @lock
  * @id: index in its layout
  * @hint: the word that has its hint bit
@@ -276,8 +279,8 @@ struct swq_shard {
 	raw_spinlock_t		lock;
 	unsigned int		nr;
 	struct list_head	tokens;
-	unsigned int		nr_stale;
-	int			stale[SWQ_LOOKAHEAD];
+	unsigned int		nr_named;
+	int			named[SWQ_LOOKAHEAD];
 	unsigned int		missed;
 	unsigned int		id;
 	unsigned int		hint_bit;
