@@ -68,7 +68,7 @@ static inline bool swqueue_surplus(const struct rq *rq)
  */
 static __always_inline bool swqueue_defer(struct rq *rq, int wake_flags)
 {
-	if (!(wake_flags & WF_SYNC) || rq->cfs.h_nr_runnable != 2 ||
+	if (rq->cfs.h_nr_runnable != 2 || !(wake_flags & WF_SYNC) ||
 	    cpu_of(rq) != smp_processor_id() ||
 	    static_branch_unlikely(&swqueue_link_all))
 		return false;
@@ -100,12 +100,10 @@ static __always_inline void swqueue_enqueued(struct rq *rq,
 		return;
 
 	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_ENQUEUED]);
-	if (swqueue_surplus(rq)) {
-		if (swqueue_defer(rq, wake_flags))
-			return;
-	} else if (!static_branch_unlikely(&swqueue_link_all)) {
+	if (swqueue_defer(rq, wake_flags))
 		return;
-	}
+	if (!swqueue_surplus(rq) && !static_branch_unlikely(&swqueue_link_all))
+		return;
 
 	__swqueue_enqueued(rq, p, wake_flags);
 }
