@@ -381,13 +381,28 @@ static inline void mock_link(int cpu)
 	mock_publish(cpu, cpu, SWQ_PUB_QUIET);
 }
 
-/* Nothing has come since a looker found the token stale: the next takes it off. */
+/* Let time pass for all CPUs: a token that was stale before may go now. */
+static inline void mock_later(void)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < MOCK_ALL_CPUS; cpu++)
+		mock_cpu(cpu)->now += SWQ_STALE_TIME;
+}
+
+/* A new look, at the same time. */
+static inline void mock_look_begin(struct swq_cpu *c)
+{
+	swq_look_begin(c, (u64)c->now << SWQ_TIME_SHIFT);
+}
+
+/* It is long ago that a looker found the token stale: the next takes it off. */
 static inline void mock_dormant(int cpu)
 {
 	struct swq_cpu *c = mock_cpu(cpu);
 
 	WRITE_ONCE(c->token.stale_seq, c->seq);
-	WRITE_ONCE(c->token.stale, SWQ_STALE_LOOKS);
+	WRITE_ONCE(c->token.stale_since, c->now - SWQ_STALE_TIME);
 }
 
 /* A token that stands linked although its surplus is gone for long. */
@@ -550,7 +565,7 @@ static inline int mock_go_idle(int self)
 	mock_fill(self, NONE, 0, 0);
 	l = rcu_dereference_sched(c->layout);
 	if (swq_idle_enter(l, c)) {
-		swq_look_begin(c);
+		mock_look_begin(c);
 		cpu = mock_look(self, SWQ_LOOK_LAST);
 		swq_idle_looked(c);
 	}

@@ -30,8 +30,9 @@ struct model_shard {
 struct model_cpu {
 	int			on;
 	unsigned int		seq;
-	unsigned int		stale;
 	unsigned int		stale_seq;
+	u32			stale_since;
+	u32			now;
 	bool			deferred;
 	bool			owe;
 	bool			announced;
@@ -47,6 +48,7 @@ struct model_cpu {
 struct model {
 	struct model_shard	shard[MODEL_CPUS];
 	struct model_cpu	cpu[MODEL_CPUS];
+	u32			now;
 };
 
 static struct model *model;
@@ -230,19 +232,20 @@ static bool model_marked(int self, int cpu)
 	return false;
 }
 
-/* Stale, but not often enough. */
-static bool model_stays(int cpu, unsigned int looks)
+/* Stale, but not for long enough. */
+static bool model_stays(int cpu, u32 now, s32 patience)
 {
 	struct model_cpu *c = &model->cpu[cpu];
 
-	if (c->stale_seq != c->seq)
-		c->stale = 0;
+	if (c->stale_seq == c->seq)
+		return (s32)(now - c->stale_since) < patience;
 	c->stale_seq = c->seq;
-	return c->stale < looks && ++c->stale;
+	c->stale_since = now;
+	return true;
 }
 
 /* A few, all of them stale, and none for long enough. */
-static bool model_all_stay(const struct model_shard *s)
+static bool model_all_stay(const struct model_shard *s, u32 now)
 {
 	bool stay = s->nr && s->nr <= SWQ_LOOKAHEAD;
 	unsigned int i;
@@ -252,7 +255,7 @@ static bool model_all_stay(const struct model_shard *s)
 	if (!stay)
 		return false;
 	for (i = 0; i < s->nr; i++)
-		stay &= model_stays(s->list[i], SWQ_STALE_LOOKS);
+		stay &= model_stays(s->list[i], now, SWQ_STALE_TIME);
 
 	return stay;
 }
@@ -260,21 +263,23 @@ static bool model_all_stay(const struct model_shard *s)
 static int model_look_shard(int self, unsigned int shard, bool last)
 {
 	struct model_shard *s = &model->shard[shard];
-	unsigned int left = s->nr, looks, n;
+	unsigned int left = s->nr, n;
+	u32 now = model->cpu[self].now;
+	s32 patience;
 	int cpu, popped = -1;
 
-	if (!last && model_all_stay(s))
+	if (!last && model_all_stay(s, now))
 		return -1;
 
 	do {
 		model_lock(self, shard);
 		n = min_t(unsigned int, left, SWQ_LOOKAHEAD);
 		left -= n;
-		looks = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_LOOKS : 1;
+		patience = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_TIME : 0;
 		while (n-- && popped < 0) {
 			cpu = model_remove(shard, s->list[0]);
 			if (!mock_has_surplus(&mock->rq[cpu])) {
-				if (model_stays(cpu, looks)) {
+				if (model_stays(cpu, now, patience)) {
 					model_append(cpu, shard);
 					continue;
 				}
@@ -404,8 +409,8 @@ static const char *model_compare(void)
 			return "remembered shard";
 		if (c->seq != m->seq || c->token.stale_seq != m->stale_seq)
 			return "seq";
-		if (c->token.stale != m->stale)
-			return "looks that found a token stale";
+		if (c->token.stale_since != m->stale_since)
+			return "time that a token has been stale";
 		if (c->deferred != m->deferred || c->owe != m->owe)
 			return "deferred or owe";
 		if (mock_idle_state(i) != m->idle || mock_announced(i) != m->announced)
@@ -555,7 +560,9 @@ static const char *model_step(struct rnd_state *rnd)
 		return "left idle";
 	default:
 		if (!rnd_below(rnd, 4)) {
-			swq_look_begin(c);
+			model->now += rnd_below(rnd, SWQ_STALE_TIME / 2);
+			swq_look_begin(c, (u64)model->now << SWQ_TIME_SHIFT);
+			model->cpu[self].now = model->now;
 			model->cpu[self].look++;
 		}
 		t = swq_look(mock->l, c, how);
@@ -595,6 +602,8 @@ static void ops_against_model(struct kunit *test, bool kick)
 	mock_setup(test, MODEL_CPUS, 2, 3);
 	model = kunit_kzalloc(test, sizeof(*model), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, model);
+	/* The time wraps on the way. */
+	model->now = -SWQ_STALE_TIME;
 	mock->kick = kick;
 	mock->on_sync = model_sync;
 	prandom_seed_state(&rnd, choose_seed(test));

@@ -374,7 +374,8 @@ static void newidle(struct person *p)
 	if (!feature() || !l || !swq_hinted(l) || !rnd(p, 3))
 		return;
 
-	swq_look_begin(&rq->c);
+	/* Stale tokens go at the second look of the same CPU. */
+	swq_look_begin(&rq->c, ((u64)rq->c.now + SWQ_STALE_TIME) << SWQ_TIME_SHIFT);
 	for (visits = 0; visits < 4; visits++) {
 		struct swq_token *t = look(p, l, 0);
 
@@ -401,7 +402,7 @@ static void idle(struct person *p)
 	if (!feature() || !l || READ_ONCE(rq->nr) || !swq_idle_enter(l, &rq->c))
 		goto out;
 
-	swq_look_begin(&rq->c);
+	swq_look_begin(&rq->c, ((u64)rq->c.now + SWQ_STALE_TIME) << SWQ_TIME_SHIFT);
 	for (visits = 0; visits < 4 * play->nr_cpus; visits++) {
 		struct swq_token *t = look(p, l, SWQ_LOOK_LAST);
 

@@ -51,7 +51,6 @@ static void act_leave_idle(void *self)
 static void step_stale(struct kunit *test)
 {
 	unsigned long locks;
-	unsigned int i;
 	int cpu;
 
 	mock_setup(test, 8, 1, 2);
@@ -62,23 +61,26 @@ static void step_stale(struct kunit *test)
 	locks = mock_locks(mock->l);
 
 	/* They had surplus not long ago: left alone, and that without the lock. */
-	for (i = 1; i < SWQ_STALE_LOOKS; i++)
-		KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
+	for (cpu = 0; cpu < 8; cpu++)
+		KUNIT_EXPECT_EQ(test, mock_look(cpu, 0), -1);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks);
-	/* Surplus came and went: that counts. */
+	/* Surplus came and went: time starts anew for this one. */
 	mock_enqueue(0, 0, FREE, false);
 	mock_fill(0, FREE, 0, 0);
+	mock_later();
 	KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
-	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks);
-	/* Nothing came since for the one, and it goes. */
-	KUNIT_EXPECT_EQ(test, mock_look(3, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_FALSE(test, mock_linked(1));
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
-	for (i = 3; i < SWQ_STALE_LOOKS; i++)
-		KUNIT_EXPECT_EQ(test, mock_look(i % 8, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
+	/* A clock that is behind. */
+	mock_cpu(3)->now -= 2 * SWQ_STALE_TIME;
+	KUNIT_EXPECT_EQ(test, mock_look(3, 0), -1);
+	KUNIT_EXPECT_TRUE(test, mock_linked(0));
+	/* Nothing came since. */
+	mock_later();
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
 	KUNIT_EXPECT_FALSE(test, mock_linked(0));
 	KUNIT_EXPECT_FALSE(test, swq_hinted(mock->l));
@@ -431,19 +433,19 @@ static void step_not_now(struct kunit *test)
 	mock_setup(test, 4, 1, 2);
 	c = mock_cpu(1);
 	mock_link(0);
-	swq_look_begin(c);
+	mock_look_begin(c);
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 0);
 	mock_lock_irq(0);
 	swq_visited(mock->l, mock_cpu(0), c, SWQ_VISIT_NOT_NOW);
 	mock_unlock_irq(0);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
-	swq_look_begin(c);
+	mock_look_begin(c);
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 0);
 	mock_visit(1, 0);
 	/* The number of a look is never 0, which would hold for ever. */
 	c->look = UINT_MAX;
-	swq_look_begin(c);
+	mock_look_begin(c);
 	KUNIT_EXPECT_NE(test, c->look, 0u);
 	mock_check(test);
 }
@@ -612,7 +614,7 @@ static void step_put_back_retries(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mock_go_idle(5), 0);
 	KUNIT_ASSERT_EQ(test, mock_visit(5, 0), SWQ_VISIT_UNMOVABLE);
 	for (looks = 0; looks < 3; looks++) {
-		swq_look_begin(mock_cpu(5));
+		mock_look_begin(mock_cpu(5));
 		KUNIT_EXPECT_EQ_MSG(test, mock_look(5, SWQ_LOOK_LAST), -1,
 				    "refused and nothing changed, tried again");
 	}
@@ -1389,9 +1391,9 @@ static void step_steady_states(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 2ul);
 	/* Its surplus is gone: left there at first, then taken off. */
 	mock_fill(1, FREE, 0, 0);
-	for (i = 0; i < SWQ_STALE_LOOKS; i++)
-		mock_look(0, 0);
+	mock_look(0, 0);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 2ul);
+	mock_later();
 	mock_look(0, 0);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), 3ul);
 	mock_look(0, SWQ_LOOK_LAST);

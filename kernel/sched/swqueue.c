@@ -723,32 +723,31 @@ static void swq_mark(struct swq_cpu *self, const struct swq_cpu *r,
 
 /*
  * Is a token without surplus worth taking off?  Not if its runqueue has had
- * surplus since a looker saw it last: that is likely to come back, and then
- * the token had better be there.  Taking it off and linking it again costs two
- * locks, leaving it costs each look what the look has read by now.
+ * surplus since a looker saw it last, nor for some time after: that is likely
+ * to come back, and then the token had better be there.  Taking it off and
+ * linking it again costs two locks, leaving it costs each look what the look
+ * has read by now.
  */
-static bool swq_dormant(struct swq_token *t, unsigned int looks)
+static bool swq_dormant(struct swq_token *t, u32 now, s32 patience)
 {
 	const struct swq_cpu *r = container_of(t, struct swq_cpu, token);
 	unsigned int seq = READ_ONCE(r->seq);
-	unsigned int stale = READ_ONCE(t->stale);
 
 	if (READ_ONCE(t->stale_seq) != seq) {
+		WRITE_ONCE(t->stale_since, now);
 		WRITE_ONCE(t->stale_seq, seq);
-		stale = 0;
+		return false;
 	}
-	if (stale >= looks)
-		return true;
 
-	WRITE_ONCE(t->stale, stale + 1);
-	return false;
+	/* Signed, as it may be another CPU's clock that is ahead. */
+	return (s32)(now - READ_ONCE(t->stale_since)) >= patience;
 }
 
 /*
  * Without the lock: are all tokens of a shard stale, and to be left where they
  * are?
  */
-static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s)
+static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s, u32 now)
 {
 	/* Pairs with the releases in swq_name() and swq_unname(). */
 	unsigned int nr = smp_load_acquire(&s->nr_named);
@@ -762,7 +761,7 @@ static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s)
 			return false;
 	}
 	for (i = 0; i < nr; i++) {
-		if (swq_dormant(t[i], SWQ_STALE_LOOKS))
+		if (swq_dormant(t[i], now, SWQ_STALE_TIME))
 			stay = false;
 	}
 
@@ -799,7 +798,7 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 					 struct swq_cpu *self,
 					 unsigned int nr)
 {
-	unsigned int looks = s->nr_named ? SWQ_STALE_LOOKS : 1;
+	s32 patience = s->nr_named ? SWQ_STALE_TIME : 0;
 	struct swq_token *t;
 
 	lockdep_assert_held(&s->lock);
@@ -808,7 +807,7 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		t = list_first_entry(&s->tokens, struct swq_token, node);
 
 		if (!l->ops->surplus(t)) {
-			if (!swq_dormant(t, looks)) {
+			if (!swq_dormant(t, self->now, patience)) {
 				list_move_tail(&t->node, &s->tokens);
 				continue;
 			}
@@ -871,7 +870,7 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 	unsigned int left = 0;
 	bool first = true;
 
-	if (!(how & SWQ_LOOK_LAST) && swq_leave_alone(l, s))
+	if (!(how & SWQ_LOOK_LAST) && swq_leave_alone(l, s, self->now))
 		return NULL;
 
 	/*
@@ -901,11 +900,13 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 /**
  * swq_look_begin() - start a look of up to a few visits
  * @self: this CPU
+ * @now: time in ns
  *
  * Ends the marks that held for the look before.
  */
-void swq_look_begin(struct swq_cpu *self)
+void swq_look_begin(struct swq_cpu *self, u64 now)
 {
+	self->now = now >> SWQ_TIME_SHIFT;
 	if (!++self->look)
 		self->look = 1;
 }

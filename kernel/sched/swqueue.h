@@ -13,8 +13,8 @@
  *   token, one per runqueue, living in per-CPU data: no lifetime to guard, no
  *   work at exit, exec, or a change of class or affinity.  A token is linked
  *   when its runqueue gains a waiter (publication) and stays linked until a
- *   CPU that looks for work pops it, or finds it stale again and again without
- *   any surplus in between and discards it.  A runqueue whose surplus comes and
+ *   CPU that looks for work pops it, or finds that it has been stale for some
+ *   time and discards it.  A runqueue whose surplus comes and
  *   goes writes nothing shared at all.
  *
  *   A CPU that pops a token owes its runqueue a visit: under that runqueue's
@@ -37,7 +37,7 @@
  *   token->state  -> UNLINKED   lock of ->shard                publisher (rq lock)
  *   token->shard                rq lock and that shard's lock  owner's unlink (rq lock)
  *   token->node                 lock of ->shard                -
- *   token->stale, ->stale_seq   lookers; a guess, never relied lookers
+ *   token->stale_seq, _since    lookers; a guess, never relied lookers
  *                               on
  *   cpu->seq, ->deferred        rq lock                        lookers (seq)
  *   cpu->idle                   xchg by that CPU; kickers      kickers
@@ -101,12 +101,14 @@
  * that it can examine without.
  */
 #define SWQ_LOOKAHEAD		4
+/* Unit of the time that tokens are stale, in powers of two of ns: about 1 ms. */
+#define SWQ_TIME_SHIFT		20
 /*
- * Looks that leave a stale token where it is.  Each reads two lines of its CPU;
- * taking it off and linking it again is two locks and a written hint, and a
- * surplus that comes some ten times a second would pay them each time.
+ * How long without surplus a token is left where it is, in that unit.  What
+ * makes surplus now and then (timers, kworkers, a daemon) comes a few times a
+ * second to each CPU.
  */
-#define SWQ_STALE_LOOKS		256
+#define SWQ_STALE_TIME		256
 /* Visits that were in vain and that a CPU remembers. */
 #define SWQ_MARKS		4
 /* Tokens taken off per lock section while an old layout is emptied. */
@@ -125,9 +127,9 @@ enum swq_token_state {
  * struct swq_token - stands for a runqueue that has surplus
  * @state: enum swq_token_state
  * @cpu: CPU of the runqueue, constant
- * @stale: looks that have found no surplus behind it while the waiting set
- *	had the number @stale_seq
- * @stale_seq: the number of the waiting set at the last of them
+ * @stale_seq: waiting set, by its number, at which lookers last found no
+ *	surplus behind the token
+ * @stale_since: when the first of them did, in units of 2^SWQ_TIME_SHIFT ns
  * @shard: shard it is linked on; valid while LINKED, and only this one counts,
  *	never the shard that the CPU belongs to at present
  * @node: place in @shard's list
@@ -137,8 +139,8 @@ enum swq_token_state {
 struct swq_token {
 	unsigned int		state;
 	int			cpu;
-	unsigned int		stale;
 	unsigned int		stale_seq;
+	u32			stale_since;
 	struct swq_shard	*shard;
 	struct list_head	node;
 } ____cacheline_aligned_in_smp;
@@ -234,6 +236,7 @@ enum swq_idle_state {
  * @deferred: a publication is due at the next pick or tick
  * @owe: a kick was taken and the look that it asked for is not complete
  * @look: number of its present look, never 0 within one
+ * @now: when that began, in units of 2^SWQ_TIME_SHIFT ns
  * @mark: visits in vain that it remembers
  * @mark_hand: the mark to be replaced next
  * @gate: cost gate of its looks
@@ -248,6 +251,7 @@ struct swq_cpu {
 	bool			deferred;
 	bool			owe;
 	unsigned int		look;
+	u32			now;
 	unsigned int		mark_hand;
 	struct swq_mark		mark[SWQ_MARKS];
 	struct swq_gate		gate;
@@ -540,7 +544,7 @@ void swq_wakeup_link(struct swq_layout *l, struct swq_cpu *r,
 		     struct swq_cpu *self);
 void swq_pick_unlink(struct swq_layout *l, struct swq_cpu *self, bool surplus);
 
-void swq_look_begin(struct swq_cpu *self);
+void swq_look_begin(struct swq_cpu *self, u64 now);
 struct swq_token *swq_look(struct swq_layout *l, struct swq_cpu *self,
 			   unsigned int how);
 void swq_visited(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
