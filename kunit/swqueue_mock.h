@@ -81,6 +81,7 @@ struct mock {
 	void			(*on_sync)(void *arg);
 	void			(*on_sweep)(void *arg, int cpu);
 	void			*arg;
+	u32			clock;
 	bool			kick;
 	bool			stuck;
 	unsigned int		kicks;
@@ -167,6 +168,7 @@ static inline struct swq_layout *mock_layout(unsigned int wanted)
 		return NULL;
 
 	l->step = mock_step;
+	l->clock = &mock->clock;
 	l->kick = mock->kick;
 
 	return l;
@@ -381,28 +383,16 @@ static inline void mock_link(int cpu)
 	mock_publish(cpu, cpu, SWQ_PUB_QUIET);
 }
 
-/* Let time pass for all CPUs: a token that was stale before may go now. */
+/* Let time pass: a token that is stale may go now. */
 static inline void mock_later(void)
 {
-	unsigned int cpu;
-
-	for (cpu = 0; cpu < MOCK_ALL_CPUS; cpu++)
-		mock_cpu(cpu)->now += SWQ_STALE_TIME;
+	WRITE_ONCE(mock->clock, READ_ONCE(mock->clock) + SWQ_STALE_JIFFIES);
 }
 
-/* A new look, at the same time. */
-static inline void mock_look_begin(struct swq_cpu *c)
-{
-	swq_look_begin(c, (u64)c->now << SWQ_TIME_SHIFT);
-}
-
-/* It is long ago that a looker found the token stale: the next takes it off. */
+/* Its runqueue has had no surplus for long: the next looker takes the token off. */
 static inline void mock_dormant(int cpu)
 {
-	struct swq_cpu *c = mock_cpu(cpu);
-
-	WRITE_ONCE(c->token.stale_seq, c->seq);
-	WRITE_ONCE(c->token.stale_since, c->now - SWQ_STALE_TIME);
+	WRITE_ONCE(mock_cpu(cpu)->surplus_at, mock->clock - SWQ_STALE_JIFFIES);
 }
 
 /* A token that stands linked although its surplus is gone for long. */
@@ -565,7 +555,7 @@ static inline int mock_go_idle(int self)
 	mock_fill(self, NONE, 0, 0);
 	l = rcu_dereference_sched(c->layout);
 	if (swq_idle_enter(l, c)) {
-		mock_look_begin(c);
+		swq_look_begin(c);
 		cpu = mock_look(self, SWQ_LOOK_LAST);
 		swq_idle_looked(c);
 	}

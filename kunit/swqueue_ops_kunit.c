@@ -30,9 +30,7 @@ struct model_shard {
 struct model_cpu {
 	int			on;
 	unsigned int		seq;
-	unsigned int		stale_seq;
-	u32			stale_since;
-	u32			now;
+	u32			surplus_at;
 	bool			deferred;
 	bool			owe;
 	bool			announced;
@@ -48,7 +46,6 @@ struct model_cpu {
 struct model {
 	struct model_shard	shard[MODEL_CPUS];
 	struct model_cpu	cpu[MODEL_CPUS];
-	u32			now;
 };
 
 static struct model *model;
@@ -138,6 +135,7 @@ static bool model_kick(int self, int near)
 
 static void model_publish(int cpu, int self, bool quiet)
 {
+	model->cpu[cpu].surplus_at = mock->clock;
 	if (model->cpu[cpu].on >= 0) {
 		model->cpu[self].stat[SWQ_STAT_SKIPPED_LINKED]++;
 	} else {
@@ -233,29 +231,20 @@ static bool model_marked(int self, int cpu)
 }
 
 /* Stale, but not for long enough. */
-static bool model_stays(int cpu, u32 now, s32 patience)
+static bool model_stays(int cpu, s32 patience)
 {
-	struct model_cpu *c = &model->cpu[cpu];
-
-	if (c->stale_seq == c->seq)
-		return (s32)(now - c->stale_since) < patience;
-	c->stale_seq = c->seq;
-	c->stale_since = now;
-	return true;
+	return (s32)(mock->clock - model->cpu[cpu].surplus_at) < patience;
 }
 
 /* A few, all of them stale, and none for long enough. */
-static bool model_all_stay(const struct model_shard *s, u32 now)
+static bool model_all_stay(const struct model_shard *s)
 {
 	bool stay = s->nr && s->nr <= SWQ_LOOKAHEAD;
 	unsigned int i;
 
 	for (i = 0; i < s->nr; i++)
-		stay &= !mock_has_surplus(&mock->rq[s->list[i]]);
-	if (!stay)
-		return false;
-	for (i = 0; i < s->nr; i++)
-		stay &= model_stays(s->list[i], now, SWQ_STALE_TIME);
+		stay &= !mock_has_surplus(&mock->rq[s->list[i]]) &&
+			model_stays(s->list[i], SWQ_STALE_JIFFIES);
 
 	return stay;
 }
@@ -264,22 +253,21 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 {
 	struct model_shard *s = &model->shard[shard];
 	unsigned int left = s->nr, n;
-	u32 now = model->cpu[self].now;
 	s32 patience;
 	int cpu, popped = -1;
 
-	if (!last && model_all_stay(s, now))
+	if (!last && model_all_stay(s))
 		return -1;
 
 	do {
 		model_lock(self, shard);
 		n = min_t(unsigned int, left, SWQ_LOOKAHEAD);
 		left -= n;
-		patience = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_TIME : 0;
+		patience = s->nr <= SWQ_LOOKAHEAD ? SWQ_STALE_JIFFIES : 0;
 		while (n-- && popped < 0) {
 			cpu = model_remove(shard, s->list[0]);
 			if (!mock_has_surplus(&mock->rq[cpu])) {
-				if (model_stays(cpu, now, patience)) {
+				if (model_stays(cpu, patience)) {
 					model_append(cpu, shard);
 					continue;
 				}
@@ -407,10 +395,8 @@ static const char *model_compare(void)
 			return "state of a token";
 		if (linked && c->token.shard != &l->shards[m->on])
 			return "remembered shard";
-		if (c->seq != m->seq || c->token.stale_seq != m->stale_seq)
-			return "seq";
-		if (c->token.stale_since != m->stale_since)
-			return "time that a token has been stale";
+		if (c->seq != m->seq || c->surplus_at != m->surplus_at)
+			return "seq or time of surplus";
 		if (c->deferred != m->deferred || c->owe != m->owe)
 			return "deferred or owe";
 		if (mock_idle_state(i) != m->idle || mock_announced(i) != m->announced)
@@ -560,9 +546,8 @@ static const char *model_step(struct rnd_state *rnd)
 		return "left idle";
 	default:
 		if (!rnd_below(rnd, 4)) {
-			model->now += rnd_below(rnd, SWQ_STALE_TIME / 2);
-			swq_look_begin(c, (u64)model->now << SWQ_TIME_SHIFT);
-			model->cpu[self].now = model->now;
+			mock->clock += rnd_below(rnd, SWQ_STALE_JIFFIES);
+			swq_look_begin(c);
 			model->cpu[self].look++;
 		}
 		t = swq_look(mock->l, c, how);
@@ -603,7 +588,7 @@ static void ops_against_model(struct kunit *test, bool kick)
 	model = kunit_kzalloc(test, sizeof(*model), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, model);
 	/* The time wraps on the way. */
-	model->now = -SWQ_STALE_TIME;
+	mock->clock = -SWQ_STALE_JIFFIES;
 	mock->kick = kick;
 	mock->on_sync = model_sync;
 	prandom_seed_state(&rnd, choose_seed(test));

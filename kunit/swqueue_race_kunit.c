@@ -374,8 +374,10 @@ static void newidle(struct person *p)
 	if (!feature() || !l || !swq_hinted(l) || !rnd(p, 3))
 		return;
 
-	/* Stale tokens go at the second look of the same CPU. */
-	swq_look_begin(&rq->c, ((u64)rq->c.now + SWQ_STALE_TIME) << SWQ_TIME_SHIFT);
+	/* Stale tokens go at once, unless time stands still for a moment. */
+	if (rnd(p, 4))
+		mock_later();
+	swq_look_begin(&rq->c);
 	for (visits = 0; visits < 4; visits++) {
 		struct swq_token *t = look(p, l, 0);
 
@@ -402,7 +404,7 @@ static void idle(struct person *p)
 	if (!feature() || !l || READ_ONCE(rq->nr) || !swq_idle_enter(l, &rq->c))
 		goto out;
 
-	swq_look_begin(&rq->c, ((u64)rq->c.now + SWQ_STALE_TIME) << SWQ_TIME_SHIFT);
+	swq_look_begin(&rq->c);
 	for (visits = 0; visits < 4 * play->nr_cpus; visits++) {
 		struct swq_token *t = look(p, l, SWQ_LOOK_LAST);
 

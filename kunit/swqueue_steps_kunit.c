@@ -65,9 +65,9 @@ static void step_stale(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mock_look(cpu, 0), -1);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks);
 	/* Surplus came and went: time starts anew for this one. */
+	mock_later();
 	mock_enqueue(0, 0, FREE, false);
 	mock_fill(0, FREE, 0, 0);
-	mock_later();
 	KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_FALSE(test, mock_linked(1));
@@ -75,10 +75,11 @@ static void step_stale(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
-	/* A clock that is behind. */
-	mock_cpu(3)->now -= 2 * SWQ_STALE_TIME;
+	/* It got surplus, and lost it, while the looker read the time. */
+	WRITE_ONCE(mock_cpu(0)->surplus_at, mock->clock + 1);
 	KUNIT_EXPECT_EQ(test, mock_look(3, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
+	WRITE_ONCE(mock_cpu(0)->surplus_at, mock->clock);
 	/* Nothing came since. */
 	mock_later();
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
@@ -122,7 +123,7 @@ static void step_stale_hides_nothing(struct kunit *test)
 	mock_check(test);
 }
 
-/* More than a section sees are taken off at the second look. */
+/* More than a section sees are taken off however fresh they are. */
 static void step_stale_many(struct kunit *test)
 {
 	int cpu;
@@ -132,8 +133,10 @@ static void step_stale_many(struct kunit *test)
 		mock_enqueue(cpu, cpu, FREE, false);
 		mock_fill(cpu, FREE, 0, 0);
 	}
-	KUNIT_EXPECT_EQ(test, mock_look(15, SWQ_LOOK_LAST), -1);
 	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, SWQ_LOOKAHEAD + 1u);
+	KUNIT_EXPECT_EQ(test, mock_look(15, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, 1u);
+	/* The one that is left stays. */
 	KUNIT_EXPECT_EQ(test, mock_look(15, 0), -1);
 	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, 1u);
 	mock_check(test);
@@ -433,19 +436,19 @@ static void step_not_now(struct kunit *test)
 	mock_setup(test, 4, 1, 2);
 	c = mock_cpu(1);
 	mock_link(0);
-	mock_look_begin(c);
+	swq_look_begin(c);
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 0);
 	mock_lock_irq(0);
 	swq_visited(mock->l, mock_cpu(0), c, SWQ_VISIT_NOT_NOW);
 	mock_unlock_irq(0);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
-	mock_look_begin(c);
+	swq_look_begin(c);
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 0);
 	mock_visit(1, 0);
 	/* The number of a look is never 0, which would hold for ever. */
 	c->look = UINT_MAX;
-	mock_look_begin(c);
+	swq_look_begin(c);
 	KUNIT_EXPECT_NE(test, c->look, 0u);
 	mock_check(test);
 }
@@ -614,7 +617,7 @@ static void step_put_back_retries(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mock_go_idle(5), 0);
 	KUNIT_ASSERT_EQ(test, mock_visit(5, 0), SWQ_VISIT_UNMOVABLE);
 	for (looks = 0; looks < 3; looks++) {
-		mock_look_begin(mock_cpu(5));
+		swq_look_begin(mock_cpu(5));
 		KUNIT_EXPECT_EQ_MSG(test, mock_look(5, SWQ_LOOK_LAST), -1,
 				    "refused and nothing changed, tried again");
 	}

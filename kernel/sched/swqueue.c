@@ -454,6 +454,7 @@ void swq_publish(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
 {
 	struct swq_token *t = &r->token;
 
+	WRITE_ONCE(r->surplus_at, swq_now(l));
 	/*
 	 * UNLINKED is stable: only a holder of this rq lock links.  LINKED is
 	 * not: a looker may be discarding the token, on counts that it read
@@ -723,49 +724,37 @@ static void swq_mark(struct swq_cpu *self, const struct swq_cpu *r,
 
 /*
  * Is a token without surplus worth taking off?  Not if its runqueue has had
- * surplus since a looker saw it last, nor for some time after: that is likely
- * to come back, and then the token had better be there.  Taking it off and
- * linking it again costs two locks, leaving it costs each look what the look
- * has read by now.
+ * surplus a short time ago: that is likely to come back, and then the token had
+ * better be there.  Taking it off and linking it again costs two locks, leaving
+ * it costs each look what the look has read by now.
  */
-static bool swq_dormant(struct swq_token *t, u32 now, s32 patience)
+static bool swq_dormant(struct swq_layout *l, const struct swq_token *t,
+			s32 patience)
 {
 	const struct swq_cpu *r = container_of(t, struct swq_cpu, token);
-	unsigned int seq = READ_ONCE(r->seq);
 
-	if (READ_ONCE(t->stale_seq) != seq) {
-		WRITE_ONCE(t->stale_since, now);
-		WRITE_ONCE(t->stale_seq, seq);
-		return false;
-	}
-
-	/* Signed, as it may be another CPU's clock that is ahead. */
-	return (s32)(now - READ_ONCE(t->stale_since)) >= patience;
+	/* Signed: its runqueue may have got surplus this moment. */
+	return (s32)(swq_now(l) - READ_ONCE(r->surplus_at)) >= patience;
 }
 
 /*
  * Without the lock: are all tokens of a shard stale, and to be left where they
  * are?
  */
-static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s, u32 now)
+static bool swq_leave_alone(struct swq_layout *l, struct swq_shard *s)
 {
 	/* Pairs with the releases in swq_name() and swq_unname(). */
 	unsigned int nr = smp_load_acquire(&s->nr_named);
-	struct swq_token *t[SWQ_LOOKAHEAD];
-	bool stay = nr;
 	unsigned int i;
 
 	for (i = 0; i < nr; i++) {
-		t[i] = &l->ops->cpu(READ_ONCE(s->named[i]))->token;
-		if (l->ops->surplus(t[i]))
+		struct swq_token *t = &l->ops->cpu(READ_ONCE(s->named[i]))->token;
+
+		if (l->ops->surplus(t) || swq_dormant(l, t, SWQ_STALE_JIFFIES))
 			return false;
 	}
-	for (i = 0; i < nr; i++) {
-		if (swq_dormant(t[i], now, SWQ_STALE_TIME))
-			stay = false;
-	}
 
-	return stay;
+	return nr;
 }
 
 /*
@@ -790,15 +779,15 @@ static bool swq_discard(struct swq_layout *l, struct swq_shard *s,
 /*
  * One section under the shard's lock: up to SWQ_LOOKAHEAD tokens from the
  * head.  What this CPU must not try again goes to the tail, so that it hides
- * nothing.  Stale ones are spared only as long as that can be seen without the
- * lock, or each look would take the lock for them.
+ * nothing.  Stale ones are spared only while they can be seen without the lock,
+ * or each look would take the lock for them.
  */
 static struct swq_token *swq_look_locked(struct swq_layout *l,
 					 struct swq_shard *s,
 					 struct swq_cpu *self,
 					 unsigned int nr)
 {
-	s32 patience = s->nr_named ? SWQ_STALE_TIME : 0;
+	s32 patience = s->nr_named ? SWQ_STALE_JIFFIES : 0;
 	struct swq_token *t;
 
 	lockdep_assert_held(&s->lock);
@@ -807,7 +796,7 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 		t = list_first_entry(&s->tokens, struct swq_token, node);
 
 		if (!l->ops->surplus(t)) {
-			if (!swq_dormant(t, self->now, patience)) {
+			if (!swq_dormant(l, t, patience)) {
 				list_move_tail(&t->node, &s->tokens);
 				continue;
 			}
@@ -870,7 +859,7 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 	unsigned int left = 0;
 	bool first = true;
 
-	if (!(how & SWQ_LOOK_LAST) && swq_leave_alone(l, s, self->now))
+	if (!(how & SWQ_LOOK_LAST) && swq_leave_alone(l, s))
 		return NULL;
 
 	/*
@@ -900,13 +889,11 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 /**
  * swq_look_begin() - start a look of up to a few visits
  * @self: this CPU
- * @now: time in ns
  *
  * Ends the marks that held for the look before.
  */
-void swq_look_begin(struct swq_cpu *self, u64 now)
+void swq_look_begin(struct swq_cpu *self)
 {
-	self->now = now >> SWQ_TIME_SHIFT;
 	if (!++self->look)
 		self->look = 1;
 }

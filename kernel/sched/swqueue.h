@@ -37,9 +37,8 @@
  *   token->state  -> UNLINKED   lock of ->shard                publisher (rq lock)
  *   token->shard                rq lock and that shard's lock  owner's unlink (rq lock)
  *   token->node                 lock of ->shard                -
- *   token->stale_seq, _since    lookers; a guess, never relied lookers
- *                               on
- *   cpu->seq, ->deferred        rq lock                        lookers (seq)
+ *   cpu->seq, ->surplus_at      rq lock                        lookers
+ *   cpu->deferred               rq lock                        -
  *   cpu->idle                   xchg by that CPU; kickers      kickers
  *                               only IDLE -> KICKED
  *   cpu->mark, ->gate, ->stat   that CPU, interrupts off       readers of stats
@@ -85,6 +84,7 @@
 #include <linux/atomic.h>
 #include <linux/bitops.h>
 #include <linux/cache.h>
+#include <linux/jiffies.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
@@ -101,14 +101,11 @@
  * that it can examine without.
  */
 #define SWQ_LOOKAHEAD		4
-/* Unit of the time that tokens are stale, in powers of two of ns: about 1 ms. */
-#define SWQ_TIME_SHIFT		20
 /*
- * How long without surplus a token is left where it is, in that unit.  What
- * makes surplus now and then (timers, kworkers, a daemon) comes a few times a
- * second to each CPU.
+ * How long without surplus a token is left where it is.  What makes surplus now
+ * and then (timers, kworkers, a daemon) comes a few times a second to each CPU.
  */
-#define SWQ_STALE_TIME		256
+#define SWQ_STALE_JIFFIES	(HZ / 4)
 /* Visits that were in vain and that a CPU remembers. */
 #define SWQ_MARKS		4
 /* Tokens taken off per lock section while an old layout is emptied. */
@@ -127,9 +124,6 @@ enum swq_token_state {
  * struct swq_token - stands for a runqueue that has surplus
  * @state: enum swq_token_state
  * @cpu: CPU of the runqueue, constant
- * @stale_seq: waiting set, by its number, at which lookers last found no
- *	surplus behind the token
- * @stale_since: when the first of them did, in units of 2^SWQ_TIME_SHIFT ns
  * @shard: shard it is linked on; valid while LINKED, and only this one counts,
  *	never the shard that the CPU belongs to at present
  * @node: place in @shard's list
@@ -139,8 +133,6 @@ enum swq_token_state {
 struct swq_token {
 	unsigned int		state;
 	int			cpu;
-	unsigned int		stale_seq;
-	u32			stale_since;
 	struct swq_shard	*shard;
 	struct list_head	node;
 } ____cacheline_aligned_in_smp;
@@ -233,10 +225,10 @@ enum swq_idle_state {
  * @token: its runqueue's token
  * @layout: layout of its LLC or NULL, RCU
  * @seq: counts changes of the set of tasks that wait on its runqueue
+ * @surplus_at: when it last had surplus, in jiffies
  * @deferred: a publication is due at the next pick or tick
  * @owe: a kick was taken and the look that it asked for is not complete
  * @look: number of its present look, never 0 within one
- * @now: when that began, in units of 2^SWQ_TIME_SHIFT ns
  * @mark: visits in vain that it remembers
  * @mark_hand: the mark to be replaced next
  * @gate: cost gate of its looks
@@ -248,10 +240,10 @@ struct swq_cpu {
 
 	struct swq_layout __rcu	*layout ____cacheline_aligned_in_smp;
 	unsigned int		seq;
+	u32			surplus_at;
 	bool			deferred;
 	bool			owe;
 	unsigned int		look;
-	u32			now;
 	unsigned int		mark_hand;
 	struct swq_mark		mark[SWQ_MARKS];
 	struct swq_gate		gate;
@@ -384,6 +376,7 @@ enum swq_step {
  * @ann: a bit per CPU: may be idle
  * @step: test hook
  * @step_arg: for its user
+ * @clock: instead of jiffies
  *
  * Immutable once published, but for @kick, the shards and the two kinds of
  * words.
@@ -413,6 +406,7 @@ struct swq_layout {
 	void			(*step)(struct swq_layout *l, enum swq_step step,
 					struct swq_token *token);
 	void			*step_arg;
+	const u32		*clock;
 #endif
 };
 
@@ -423,9 +417,19 @@ static inline void swq_step(struct swq_layout *l, enum swq_step step,
 	if (unlikely(l->step))
 		l->step(l, step, token);
 }
+
+static inline u32 swq_now(const struct swq_layout *l)
+{
+	return unlikely(l->clock) ? READ_ONCE(*l->clock) : (u32)jiffies;
+}
 #else
 static inline void swq_step(struct swq_layout *l, enum swq_step step,
 			    struct swq_token *token) { }
+
+static inline u32 swq_now(const struct swq_layout *l)
+{
+	return jiffies;
+}
 #endif
 
 /* Only ever called by the CPU that @c belongs to, interrupts off. */
@@ -544,7 +548,7 @@ void swq_wakeup_link(struct swq_layout *l, struct swq_cpu *r,
 		     struct swq_cpu *self);
 void swq_pick_unlink(struct swq_layout *l, struct swq_cpu *self, bool surplus);
 
-void swq_look_begin(struct swq_cpu *self, u64 now);
+void swq_look_begin(struct swq_cpu *self);
 struct swq_token *swq_look(struct swq_layout *l, struct swq_cpu *self,
 			   unsigned int how);
 void swq_visited(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,

@@ -223,7 +223,7 @@ int __swqueue_newidle(struct rq *this_rq)
 		return 0;
 	}
 
-	swq_look_begin(self, start);
+	swq_look_begin(self);
 	for (visits = 0; visits < SWQUEUE_VISITS; visits++) {
 		struct swq_token *t = swq_look(l, self, 0);
 
@@ -281,7 +281,7 @@ void __swqueue_idle(int cpu)
 	if (!swq_idle_enter(l, self))
 		return;
 
-	swq_look_begin(self, sched_clock_cpu(cpu));
+	swq_look_begin(self);
 	/* Each round needs progress of another CPU; the limit is for the reader. */
 	for (visits = 0; visits < l->nr_cpus; visits++) {
 		struct swq_token *t = swq_look(l, self, SWQ_LOOK_LAST);

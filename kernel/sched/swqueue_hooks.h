@@ -150,6 +150,7 @@ static __always_inline void swqueue_switch(struct rq *rq,
 	} else if (this_cpu_read(swqueue_cpus.token.state) == SWQ_LINKED) {
 		this_cpu_write(swqueue_cpus.deferred, false);
 		this_cpu_inc(swqueue_cpus.seq);
+		this_cpu_write(swqueue_cpus.surplus_at, (u32)jiffies);
 		this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_SKIPPED_LINKED]);
 	} else {
 		__swqueue_switch(rq, prev);
