@@ -76,7 +76,7 @@ static void cid_count_probes(struct cid_search *s)
 {
 	unsigned int bucket = s->probes ? fls(s->probes - 1) : 0;
 
-	s->cc->stats.probes[min(bucket, CID_PROBE_BUCKETS - 1U)]++;
+	cid_count(&s->cc->stats.probes[min(bucket, CID_PROBE_BUCKETS - 1U)]);
 }
 
 /*
@@ -121,7 +121,7 @@ static enum cid_result cid_claim(struct cid_search *s)
 	u64 old = READ_ONCE(*word);
 
 	if (old && cid_word_gen(old) != s->mm->gen)
-		s->cc->stats.evicted++;
+		cid_count(&s->cc->stats.evicted);
 
 	cid_at(s->env, s->cpu, CID_AT_TENTATIVE, s, 0, 0);
 	/*
@@ -138,7 +138,7 @@ static enum cid_result cid_claim(struct cid_search *s)
 		return CID_GOT;
 	}
 
-	s->cc->stats.lost_claims++;
+	cid_count(&s->cc->stats.lost_claims);
 	cid_at(s->env, s->cpu, CID_AT_REVERT, s, 0, 0);
 	/*
 	 * Release as for any store of a word: if this CPU had parked something
@@ -179,7 +179,7 @@ static enum cid_result cid_probe(struct cid_search *s, unsigned int k,
 				s->cc->used |= 1U << i;
 				return CID_GOT;
 			}
-			s->cc->stats.lost_resumes++;
+			cid_count(&s->cc->stats.lost_resumes);
 			break;
 		}
 		return cid_claim(s);
@@ -345,7 +345,7 @@ static bool cid_break_bound(struct cid_search *s)
 {
 	struct cid_mm *mm = s->mm;
 
-	s->cc->stats.exceeded++;
+	cid_count(&s->cc->stats.exceeded);
 	cid_warn(s->env, "accounting of users or allowed CPUs is wrong, bound exceeded");
 
 	raw_spin_lock(&mm->aff_lock);
@@ -374,7 +374,7 @@ static bool cid_slow(struct cid_search *s)
 	struct cid_mm *mm = s->mm;
 	bool got = false;
 
-	s->cc->stats.slow++;
+	cid_count(&s->cc->stats.slow);
 	s->pass = CID_PASS_LOCKED;
 
 	cid_at(s->env, s->cpu, CID_AT_LOCK, s, 0, 0);
@@ -390,7 +390,7 @@ static bool cid_slow(struct cid_search *s)
 	smp_mb();
 	for (s->try = 0; !got && s->try < CID_LOCKED_PASSES; s->try++) {
 		if (s->try)
-			s->cc->stats.slow_again++;
+			cid_count(&s->cc->stats.slow_again);
 		cid_at(s->env, s->cpu, CID_AT_REBOUND, s, 0, 0);
 		s->bound = min(cid_bound(mm), s->env->nr_ids);
 		for (s->i = 0; !got && s->i < s->bound; s->i++)
@@ -462,7 +462,7 @@ bool cid_miss(struct cid_env *env, struct cid_cache *cc, int cpu,
 	BUILD_BUG_ON(CID_CACHE_WORDS > 8 * sizeof(cc->used));
 
 	if (unlikely(!mm->gen)) {
-		cc->stats.exceeded++;
+		cid_count(&cc->stats.exceeded);
 		cid_warn(env, "more than one user, but the mm was never set up for it");
 		return cid_given(t, 0);
 	}
@@ -475,7 +475,7 @@ bool cid_miss(struct cid_env *env, struct cid_cache *cc, int cpu,
 
 	got = cid_search(&s, own, last);
 	if (got)
-		(*cid_class(&s, own))++;
+		cid_count(cid_class(&s, own));
 	else
 		got = cid_slow(&s);
 	cid_count_probes(&s);
@@ -505,7 +505,7 @@ bool cid_miss(struct cid_env *env, struct cid_cache *cc, int cpu,
 void cid_gate_wait(struct cid_env *env, struct cid_cache *cc, int cpu,
 		   struct cid_mm *mm, unsigned int episode)
 {
-	cc->stats.gate_waits++;
+	cid_count(&cc->stats.gate_waits);
 	for (;;) {
 		cid_at(env, cpu, CID_AT_GATE_WAIT, NULL, episode, 0);
 		/* Pairs with the end of the episode in cid_slow(). */
@@ -535,7 +535,7 @@ static void cid_materialise(struct cid_env *env, struct cid_cache *cc, int cpu,
 		.pass	= CID_PASS_CLONE,
 	};
 
-	cc->stats.materialised++;
+	cid_count(&cc->stats.materialised);
 	s.slot = cid_slot(cc, mm->gen);
 	if (likely(cid_probe(&s, 0, CID_TAKE_ANY) == CID_GOT))
 		return;
@@ -736,7 +736,11 @@ void cid_mm_init(struct cid_mm *mm, unsigned long *allowed)
 void cid_mm_multi(struct cid_mm *mm, u64 *owner, u64 gen)
 {
 	mm->owner = owner;
-	mm->gen = gen;
+	/*
+	 * Pairs with the acquire in cid_highest(), which has no runqueue lock:
+	 * whoever sees the generation sees the array.
+	 */
+	smp_store_release(&mm->gen, gen);
 }
 
 /**
@@ -854,18 +858,20 @@ int cid_highest(const struct cid_env *env, const struct cid_mm *mm,
 		bool running)
 {
 	unsigned int i, k;
-	u64 word;
+	u64 gen, word;
 	int cpu;
 
-	for (k = mm->gen ? env->nr_ids : 0; k-- > 0;) {
+	/* Pairs with the release in cid_mm_multi(). */
+	gen = smp_load_acquire(&mm->gen);
+	for (k = gen ? env->nr_ids : 0; k-- > 0;) {
 		/* As in cid_probe(): owner first, then the words. */
 		cpu = cid_owner_cpu(smp_load_acquire(&mm->owner[k]));
 		if (cpu < 0)
 			continue;
 		for (i = 0; i < CID_CACHE_WORDS; i++) {
 			word = READ_ONCE(env->cache[cpu]->word[i]);
-			if (word == cid_word(mm->gen, k, CID_RUNNING) ||
-			    (!running && word == cid_word(mm->gen, k, CID_PARKED)))
+			if (word == cid_word(gen, k, CID_RUNNING) ||
+			    (!running && word == cid_word(gen, k, CID_PARKED)))
 				return k;
 		}
 	}

@@ -346,6 +346,16 @@ static __always_inline unsigned int cid_bound(const struct cid_mm *mm)
 	return min(users, READ_ONCE(mm->nr_allowed));
 }
 
+/*
+ * One more event.  By the CPU that @counter belongs to, preemption off.  Others
+ * read and reset the counters as it suits them: a reset may lose against a count
+ * that is under way, and nothing depends on a counter.
+ */
+static __always_inline void cid_count(u64 *counter)
+{
+	data_race((*counter)++);
+}
+
 /* A slow path of @mm is running: no new searches until it is over. */
 static __always_inline bool cid_gate_closed(unsigned int episode)
 {
@@ -447,7 +457,7 @@ static __always_inline bool cid_acquire(struct cid_env *env,
 	cid_at(env, cpu, CID_AT_USERS, NULL, 0, 0);
 	users = atomic_read_acquire(&mm->users);
 	if (users == 1) {
-		cc->stats.single++;
+		cid_count(&cc->stats.single);
 		return cid_given(t, 0);
 	}
 	bound = min(users, READ_ONCE(mm->nr_allowed));
@@ -468,10 +478,10 @@ static __always_inline bool cid_acquire(struct cid_env *env,
 						   word ^ (CID_RUNNING ^ CID_PARKED)) == word)) {
 				cc->cur = slot + 1;
 				cc->used |= 1U << slot;
-				cc->stats.hit++;
+				cid_count(&cc->stats.hit);
 				return cid_given(t, k);
 			}
-			cc->stats.lost_resumes++;
+			cid_count(&cc->stats.lost_resumes);
 		}
 	}
 	return cid_miss(env, cc, cpu, mm, t, now, bound);
@@ -505,7 +515,7 @@ static __always_inline bool cid_switch(struct cid_env *env,
 		} else {
 			cid_at(env, cpu, CID_AT_BOUND, NULL, 0, 0);
 			if (likely(cid_word_cid(word) < cid_bound(mm))) {
-				cc->stats.hand_over++;
+				cid_count(&cc->stats.hand_over);
 				return cid_given(t, cid_word_cid(word));
 			}
 			cid_at(env, cpu, CID_AT_DROP, NULL, slot, 0);
@@ -516,7 +526,7 @@ static __always_inline bool cid_switch(struct cid_env *env,
 			 */
 			smp_store_release(&cc->word[slot], CID_EMPTY);
 			cc->cur = 0;
-			cc->stats.bound_drops++;
+			cid_count(&cc->stats.bound_drops);
 			/* Between drop and gate, see cid_acquire(). */
 			smp_mb();
 		}

@@ -3,8 +3,8 @@
  * CID cache: between the structure (cid_cache.c) and the kernel.
  *
  * Here are the per-CPU caches, the memory of an mm, the places where tasks come
- * and go, and the knobs.  The hooks are listed in cid_cache_hooks.h and
- * linux/cid_cache.h.
+ * and go.  The hooks are listed in cid_cache_hooks.h and linux/cid_cache.h, the
+ * knobs are in cid_cache_debug.c.
  *
  * Lifetime: the owner array belongs to the mm_struct and is freed with it.  A
  * CPU looks at it while it switches to a task of the mm, that is, while the
@@ -16,23 +16,13 @@
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
-#include <linux/debugfs.h>
 #include <linux/init.h>
-#include <linux/kstrtox.h>
 #include <linux/mmu_context.h>
-#include <linux/pid.h>
 #include <linux/rseq.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/task.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
+#include <linux/string.h>
 
 #include "sched.h"
-
-/* How long a parked id stays its CPU's; more is "for ever". */
-#define CID_KEEP_MS_DEFAULT	20
-#define CID_KEEP_MS_MAX		(3600 * 1000)
 
 DEFINE_STATIC_KEY_TRUE(cid_cache_key);
 DEFINE_PER_CPU_ALIGNED(struct cid_cache, cid_caches);
@@ -41,7 +31,6 @@ struct cid_env cid_cache_env __read_mostly;
 
 static atomic64_t cid_gen_pool = ATOMIC64_INIT(1);
 static DEFINE_PER_CPU(struct cid_gen_batch, cid_gen_batches);
-static unsigned int cid_keep_ms = CID_KEEP_MS_DEFAULT;
 
 /* ---- an mm ---- */
 
@@ -245,20 +234,21 @@ void cid_cache_allow(struct task_struct *p)
 
 /* ---- boot ---- */
 
+/*
+ * sched_cid_cache=on|off.  Not an early_param(): some architectures parse those
+ * before jump_label_init().  This is still before the first mm_struct that is
+ * not static and before the first task that has one, so no state has to be
+ * converted.
+ */
 static int __init cid_cache_setup(char *str)
 {
-	bool on;
-
-	if (!str || kstrtobool(str, &on)) {
-		pr_warn("sched_cid_cache: \"%s\" is neither on nor off\n", str ?: "");
-		return 0;
-	}
-	/* Before the first task with an mm: no state has to be converted. */
-	if (!on)
+	if (!strcmp(str, "off"))
 		static_branch_disable(&cid_cache_key);
-	return 0;
+	else if (strcmp(str, "on"))
+		pr_err("sched_cid_cache: '%s' is neither 'on' nor 'off'; it stays on\n", str);
+	return 1;
 }
-early_param("sched_cid_cache", cid_cache_setup);
+__setup("sched_cid_cache=", cid_cache_setup);
 
 /* O10.  In the CPU's hotplug thread: nothing with an id is running. */
 static int cid_cache_cpu_online(unsigned int cpu)
@@ -285,154 +275,15 @@ static int __init cid_cache_init(void)
 		cache[cpu] = per_cpu_ptr(&cid_caches, cpu);
 	cid_cache_env.nr_cpus = nr_cpu_ids;
 	cid_cache_env.nr_ids = num_possible_cpus();
-	cid_cache_env.keep = msecs_to_jiffies(cid_keep_ms);
+	cid_cache_env.keep = msecs_to_jiffies(CID_KEEP_MS_DEFAULT);
 	cid_cache_env.cache = cache;
 	return 0;
 }
 early_initcall(cid_cache_init);
 
-/* ---- debugfs ---- */
-
-static int cid_keep_ms_get(void *data, u64 *val)
+/* When the hotplug machinery takes new states with a CPU's own thread. */
+static int __init cid_cache_init_hotplug(void)
 {
-	*val = READ_ONCE(cid_keep_ms);
-	return 0;
-}
-
-static int cid_keep_ms_set(void *data, u64 val)
-{
-	if (val > CID_KEEP_MS_MAX)
-		return -EINVAL;
-	WRITE_ONCE(cid_keep_ms, val);
-	/* At least one jiffy: only 0 means 0. */
-	WRITE_ONCE(cid_cache_env.keep,
-		   val == CID_KEEP_MS_MAX ? CID_KEEP_FOREVER : msecs_to_jiffies(val));
-	return 0;
-}
-DEFINE_DEBUGFS_ATTRIBUTE(cid_keep_ms_fops, cid_keep_ms_get, cid_keep_ms_set, "%llu\n");
-
-static int cid_stats_show(struct seq_file *m, void *v)
-{
-	struct cid_stats sum = { };
-	unsigned int cpu, i;
-
-	for_each_possible_cpu(cpu)
-		cid_stats_add(&sum, &per_cpu(cid_caches, cpu).stats);
-
-#define show(name)	seq_printf(m, #name " %llu\n", sum.name)
-	show(hand_over);
-	show(single);
-	show(hit);
-	show(last_id);
-	show(own_id);
-	show(free_id);
-	show(stolen);
-	show(compacted);
-	show(slow);
-	show(slow_again);
-	show(exceeded);
-	show(gate_waits);
-	show(lost_claims);
-	show(lost_resumes);
-	show(bound_drops);
-	show(materialised);
-	show(evicted);
-#undef show
-	for (i = 0; i < CID_PROBE_BUCKETS; i++) {
-		unsigned int from = i ? (1U << (i - 1)) + 1 : 1;
-
-		if (i == CID_PROBE_BUCKETS - 1)
-			seq_printf(m, "probes_%u_up %llu\n", from, sum.probes[i]);
-		else if (i < 2)
-			seq_printf(m, "probes_%u %llu\n", from, sum.probes[i]);
-		else
-			seq_printf(m, "probes_%u_%u %llu\n", from, 1U << i, sum.probes[i]);
-	}
-	return 0;
-}
-DEFINE_SHOW_ATTRIBUTE(cid_stats);
-
-static ssize_t cid_reset_write(struct file *file, const char __user *ubuf,
-			       size_t cnt, loff_t *ppos)
-{
-	unsigned int cpu, val;
-	int err = kstrtouint_from_user(ubuf, cnt, 0, &val);
-
-	if (err)
-		return err;
-	if (val != 1)
-		return -EINVAL;
-	/* A CPU that is counting right now may keep one old value. */
-	for_each_possible_cpu(cpu)
-		memset(&per_cpu(cid_caches, cpu).stats, 0, sizeof(struct cid_stats));
-	return cnt;
-}
-
-static const struct file_operations cid_reset_fops = {
-	.owner	= THIS_MODULE,
-	.open	= simple_open,
-	.write	= cid_reset_write,
-	.llseek	= noop_llseek,
-};
-
-/* Write a pid, then read: users, allowed CPUs and highest ids of its mm. */
-static pid_t cid_process_pid;
-
-static int cid_process_show(struct seq_file *m, void *v)
-{
-	pid_t pid = READ_ONCE(cid_process_pid);
-	struct task_struct *t;
-	struct mm_struct *mm;
-
-	if (!pid)
-		return 0;
-	t = find_get_task_by_vpid(pid);
-	if (!t)
-		return -ESRCH;
-	mm = get_task_mm(t);
-	put_task_struct(t);
-	if (!mm)
-		return -ESRCH;
-	seq_printf(m, "pid %d users %d allowed %u running %d held %d\n", pid,
-		   atomic_read(&mm->cid_cache.users),
-		   READ_ONCE(mm->cid_cache.nr_allowed),
-		   cid_highest(&cid_cache_env, &mm->cid_cache, true),
-		   cid_highest(&cid_cache_env, &mm->cid_cache, false));
-	mmput(mm);
-	return 0;
-}
-
-static int cid_process_open(struct inode *inode, struct file *file)
-{
-	return single_open(file, cid_process_show, NULL);
-}
-
-static ssize_t cid_process_write(struct file *file, const char __user *ubuf,
-				 size_t cnt, loff_t *ppos)
-{
-	int pid, err = kstrtoint_from_user(ubuf, cnt, 10, &pid);
-
-	if (err)
-		return err;
-	if (pid < 1)
-		return -EINVAL;
-	WRITE_ONCE(cid_process_pid, pid);
-	return cnt;
-}
-
-static const struct file_operations cid_process_fops = {
-	.owner		= THIS_MODULE,
-	.open		= cid_process_open,
-	.read		= seq_read,
-	.write		= cid_process_write,
-	.llseek		= seq_lseek,
-	.release	= single_release,
-};
-
-/* After the scheduler's own directory is there. */
-static int __init cid_cache_late_init(void)
-{
-	struct dentry *sched, *dir;
 	int err;
 
 	if (!cid_cache_enabled())
@@ -442,14 +293,6 @@ static int __init cid_cache_late_init(void)
 	if (err < 0)
 		pr_warn("cid_cache: no hotplug state (%d), words stay over offline\n",
 			err);
-
-	sched = debugfs_lookup("sched", NULL);
-	dir = debugfs_create_dir("cid_cache", sched);
-	dput(sched);
-	debugfs_create_file("keep_ms", 0644, dir, NULL, &cid_keep_ms_fops);
-	debugfs_create_file("stats", 0444, dir, NULL, &cid_stats_fops);
-	debugfs_create_file("reset", 0200, dir, NULL, &cid_reset_fops);
-	debugfs_create_file("process", 0600, dir, NULL, &cid_process_fops);
 	return 0;
 }
-late_initcall_sync(cid_cache_late_init);
+late_initcall(cid_cache_init_hotplug);

@@ -18,6 +18,13 @@
 
 #include "cid_cache.h"
 
+/*
+ * How long a parked id stays its CPU's unless keep_ms says something else.  Longer
+ * than most waits of a busy server, and short enough that the ids of threads which
+ * went to sleep come back within a few ticks.
+ */
+#define CID_KEEP_MS_DEFAULT	20
+
 DECLARE_STATIC_KEY_TRUE(cid_cache_key);
 DECLARE_PER_CPU_ALIGNED(struct cid_cache, cid_caches);
 extern struct cid_env cid_cache_env;
