@@ -420,8 +420,10 @@ static void lab_evict(struct lab *lab, int cpu)
 	int i;
 
 	for (i = 0; i < CID_CACHE_WORDS; i++) {
-		if (cid_word_state(cc->word[i]) == CID_PARKED)
+		if (cid_word_state(cc->word[i]) == CID_PARKED) {
+			/* As any eviction: pairs with the acquire of a probe. */
 			smp_store_release(&cc->word[i], CID_EMPTY);
+		}
 	}
 }
 
@@ -460,7 +462,7 @@ static struct cid_stats lab_stats(struct lab *lab)
 }
 
 #define lab_expect_ok(test, lab)						\
-	KUNIT_EXPECT_STREQ(test, (lab)->error ? (lab)->error : "ok", "ok")
+	KUNIT_EXPECT_STREQ(test, (lab)->error ?: "ok", "ok")
 
 /* An mm with @n tasks, none running; ids 0..n-1 parked at CPUs 0..n-1. */
 static struct lab_mm *lab_group(struct kunit *test, struct lab *lab,
@@ -1862,8 +1864,10 @@ static int race_thread(void *data)
 			smp_store_release(word, CID_EMPTY);
 		}
 		local_irq_restore(flags);
-		if (t)
+		if (t) {
+			/* Pairs with the acquire of race_pick(). */
 			smp_store_release(&t->state, RACE_FREE);
+		}
 		t = n;
 		mm = nmm;
 		if (!t)
@@ -1879,6 +1883,7 @@ static int race_thread(void *data)
 				cid_clone(&r->env, cc, cpu, &mm->cm, &t->t, &c->t,
 					  (u32)jiffies);
 				local_irq_restore(flags);
+				/* Pairs with the acquire of race_pick(). */
 				smp_store_release(&c->state, RACE_FREE);
 				race_use(r, mm, t, cpu);
 			}
@@ -1893,6 +1898,7 @@ static int race_thread(void *data)
 			cid_exit(&r->env, cc, cpu, &mm->cm, &t->t, (u32)jiffies);
 			cid_switch(&r->env, cc, cpu, NULL, NULL, (u32)jiffies);
 			local_irq_restore(flags);
+			/* Pairs with the acquire of race_pick(). */
 			smp_store_release(&t->state, RACE_DEAD);
 			t = NULL;
 		}
@@ -1902,11 +1908,13 @@ static int race_thread(void *data)
 	local_irq_save(flags);
 	cid_switch(&r->env, cc, cpu, NULL, NULL, (u32)jiffies);
 	local_irq_restore(flags);
-	if (t)
+	if (t) {
+		/* Pairs with the acquire of race_pick(). */
 		smp_store_release(&t->state, RACE_FREE);
+	}
 	complete(&r->done);
 	while (!kthread_should_stop())
-		msleep(1);
+		msleep(20);
 	return 0;
 }
 

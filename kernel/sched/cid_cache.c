@@ -201,9 +201,12 @@ static enum cid_result cid_probe(struct cid_search *s, unsigned int k,
 			return CID_BUSY;
 		if (word != parked)
 			continue;
-		if (take != CID_TAKE_ANY &&
-		    cid_expired(s->env, s->cpu, cpu, cc, i, s->now) != (take == CID_TAKE_EXPIRED))
-			return CID_PASSED;
+		if (take != CID_TAKE_ANY) {
+			bool expired = cid_expired(s->env, s->cpu, cpu, cc, i, s->now);
+
+			if (take != (expired ? CID_TAKE_EXPIRED : CID_TAKE_YOUNG))
+				return CID_PASSED;
+		}
 
 		cid_at(s->env, s->cpu, CID_AT_STEAL, s, take, i);
 		/* Acquire: as above, this is the read that counts. */

@@ -152,8 +152,8 @@ static __always_inline u64 cid_owner_next(u64 old, int cpu)
 struct cid_search;
 struct cid_env;
 
-/**
- * enum cid_point - places between two accesses to shared data
+/*
+ * Places between two accesses to shared data.
  *
  * Each stands just before the access it is named after.  Tests run other CPUs
  * there; a normal build has no trace of them.
@@ -338,6 +338,8 @@ void cid_stats_add(struct cid_stats *sum, const struct cid_stats *s);
  *
  * Two reads and no lock.  The acquire makes a reader that has seen a thread's
  * word read a users that counts it.
+ *
+ * Return: the bound, 0 for an mm without users.
  */
 static __always_inline unsigned int cid_bound(const struct cid_mm *mm)
 {
@@ -353,6 +355,7 @@ static __always_inline unsigned int cid_bound(const struct cid_mm *mm)
  */
 static __always_inline void cid_count(u64 *counter)
 {
+	/* A torn or lost count is as good as a late one. */
 	data_race((*counter)++);
 }
 

@@ -265,7 +265,7 @@ static int __init cid_cache_init(void)
 	struct cid_cache **cache;
 	unsigned int cpu;
 
-	BUILD_BUG_ON(NR_CPUS > CID_ID_MAX);
+	BUILD_BUG_ON(CONFIG_NR_CPUS > CID_ID_MAX);
 
 	if (!cid_cache_enabled())
 		return 0;

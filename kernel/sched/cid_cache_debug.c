@@ -59,6 +59,7 @@ static const char *const cid_stat_names[] = {
 	"probes_65_128",
 	"probes_129_up",
 };
+
 static_assert(sizeof(struct cid_stats) == ARRAY_SIZE(cid_stat_names) * sizeof(u64));
 
 /* A knob takes one value per write, from the start of the file. */
@@ -114,6 +115,7 @@ static ssize_t cid_keep_ms_write(struct file *file, const char __user *ubuf,
 	*ppos += cnt;
 	return cnt;
 }
+
 CID_FOPS(keep_ms);
 
 static int cid_stats_show(struct seq_file *m, void *v)
@@ -229,6 +231,7 @@ static ssize_t cid_process_write(struct file *file, const char __user *ubuf,
 	*ppos += cnt;
 	return cnt;
 }
+
 CID_FOPS(process);
 
 /* After sched_init_debug(), which makes the directory that ours is in. */
