@@ -103,6 +103,9 @@ class Graft:
             if name.startswith("kernel/sched/") and name.endswith(".h"):
                 objects |= {"kernel/sched/core.o", "kernel/sched/fair.o"}
                 objects |= {f"{collector[:-2]}.o" for collector in self.COLLECTORS}
+            elif name.startswith("include/linux/"):
+                # Everything includes it: those that are made of its structures.
+                objects |= {"init/init_task.o", "kernel/exit.o", "kernel/fork.o", "mm/init-mm.o"}
             elif name.endswith(".c"):
                 objects.add(f"{part_of.get(name, name)[:-2]}.o")
         return sorted(objects)

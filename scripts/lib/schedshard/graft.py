@@ -480,9 +480,16 @@ class AnchorRule(Rule):
             raise Unplaced(f"its text stands {count} times in {self.file}, not once")
 
 
-def load_rules():
-    """All rules in the order of the steps: features by name, what is common last."""
-    paths = sorted((path for pattern in ("*/*.cocci", "*/*.anchor") for path in RULES.glob(pattern)),
+def left_out(series):
+    """Features that have no hooks for this kernel; their file "kernels" says for which they do."""
+    return sorted(path.parent.name for path in RULES.glob("*/kernels")
+                  if series not in path.read_text().split())
+
+
+def load_rules(series):
+    """The rules for a kernel in the order of the steps: features by name, what is common last."""
+    paths = sorted((path for pattern in ("*/*.cocci", "*/*.anchor") for path in RULES.glob(pattern)
+                    if path.parent.name not in left_out(series)),
                    key=lambda path: (path.parent.name == "common", path.parent.name, path.name))
     if not paths or not MACROS.is_file():
         raise Failure(f"the rules in {RULES} are missing; is the project complete?")
@@ -554,6 +561,31 @@ def project_files():
     return files
 
 
+def without(text, features):
+    """A Kconfig, kbuild or configuration text without the options of some features."""
+    for feature in features:
+        option = rf"SCHED_{feature.upper()}(_\w+)?"
+        # An entry ends where the next begins, and is set off by an empty line.
+        text = re.sub(rf"^\n?config {option}\n(?:(?:[ \t].*)?\n)*?(?=\n?[^ \t\n]|\n?\Z)", "", text, flags=re.M)
+        text = re.sub(rf"^.*\bCONFIG_{option}\b.*\n", "", text, flags=re.M)
+    return text
+
+
+def project_contents(series):
+    """Path in the kernel -> content, without the features that have no hooks for it."""
+    features = left_out(series)
+    names = tuple(word for feature in features for word in (feature, feature.replace("_", "-")))
+    contents = {}
+    for name, path in project_files().items():
+        if any(word in path.name for word in names):
+            continue
+        data = path.read_bytes()
+        if path.name in ("Kconfig", "Makefile", ".kunitconfig"):
+            data = without(data.decode(), features).encode()
+        contents[name] = data
+    return contents
+
+
 def references(file, text):
     """Files that added text refers to, as paths in the kernel."""
     base = os.path.dirname(file)
@@ -586,8 +618,8 @@ class Graft:
 
     def __init__(self, kernel, read):
         self.kernel, self.read = kernel, read
-        self.rules = load_rules()
-        self.new = {name: path.read_bytes() for name, path in project_files().items()}
+        self.rules = load_rules(kernel.series)
+        self.new = project_contents(kernel.series)
         self.reports = []
         self.touched = list(dict.fromkeys(file for rule in self.rules for file in rule.files()))
 
@@ -974,6 +1006,8 @@ def plan(kernel, any_version):
             rows.append((rule.name, place.file, str(place) if place.function else "-", state))
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     print(f"{kernel.name} in {kernel.dir}")
+    for feature in left_out(kernel.series):
+        print(f"not for {kernel.series}: {feature}")
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + f"  {row[3]}")
     for name in graft.new:

@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from . import (CACHE, CONFIGS, OUT, REPO, SCRIPTS, Failure, Progress, digest, files_digest,
-               locked, read, run_logged, say, show, write)
+               graft, locked, read, run_logged, say, show, write)
 
 # The fragments of each configuration, later ones win.
 FRAGMENTS = {
-    "run": ["guest.config", "swqueue.config"],
-    "stock": ["guest.config", "swqueue.config", "stock.config"],
-    "debug": ["guest.config", "swqueue.config", "debug.config"],
-    "kcsan": ["guest.config", "swqueue.config", "kcsan.config"],
+    "run": ["guest.config", "swqueue.config", "cid-cache.config"],
+    "stock": ["guest.config", "swqueue.config", "cid-cache.config", "stock.config"],
+    "debug": ["guest.config", "swqueue.config", "cid-cache.config", "debug.config"],
+    "kcsan": ["guest.config", "swqueue.config", "cid-cache.config", "kcsan.config"],
 }
 # A configuration that differs in little starts from the other's objects.
 SEEDS = {"stock": "run", "run": "stock"}
@@ -197,12 +197,16 @@ class Kernel:
             paths.append(local)
         return [path for path in paths if path.exists()]
 
+    def _fragment(self, path):
+        """Its text, without the options of features that this kernel does not get."""
+        return graft.without(read(path), graft.left_out(self.version))
+
     def configure(self, config):
         """Make the .config out of the fragments; True if it changed."""
         odir = self.build_dir(config)
         dotconfig, stamp = odir / ".config", odir / ".fragments"
         paths = self.fragments(config)
-        text = "".join(read(path) for path in paths)
+        text = "".join(self._fragment(path) for path in paths)
         state = digest(text, read(self.content))
         if dotconfig.exists() and read(stamp) == state:
             return False
@@ -226,7 +230,7 @@ class Kernel:
     def _check_config(self, dotconfig, paths, config):
         wanted, have = {}, options(read(dotconfig))
         for path in paths:
-            wanted.update({name: (value, path.name) for name, value in options(read(path)).items()})
+            wanted.update({name: (value, path.name) for name, value in options(self._fragment(path)).items()})
         lost = [f"{name}={value} ({where})" for name, (value, where) in sorted(wanted.items())
                 if have.get(name, "n") != value]
         if lost:

@@ -16,7 +16,9 @@ verdict()
 
 state()
 {
-	cat $SWQUEUE/shards $SWQUEUE/publish $SWQUEUE/kick $SWQUEUE/layout $SYSCTL
+	cat $SWQUEUE/shards $SWQUEUE/publish $SWQUEUE/kick $SWQUEUE/layout $SYSCTL $CID_CACHE/keep_ms
+	# Only which process is chosen, its ids change all the time.
+	cut -d' ' -f1-2 $CID_CACHE/process
 }
 
 # good FILE VALUE READS: accepted, and reads back as READS.
@@ -87,6 +89,56 @@ bad $SWQUEUE/publish '\000\001' 'binary'
 bad $SWQUEUE/reset '0\n' 'another value than 1'
 bad $SWQUEUE/reset 'all\n' 'text'
 
+good $CID_CACHE/keep_ms '0\n' 0
+good $CID_CACHE/keep_ms '3600000' 3600000
+good $CID_CACHE/keep_ms '20\n' 20
+bad $CID_CACHE/keep_ms '3600001\n' 'a value above the range'
+bad $CID_CACHE/keep_ms '4294967296\n' 'a value beyond 32 bits'
+bad $CID_CACHE/keep_ms '-1\n' 'a negative value'
+bad $CID_CACHE/keep_ms '0x10\n' 'hexadecimal'
+bad $CID_CACHE/keep_ms 'ever\n' 'text'
+bad $CID_CACHE/keep_ms '\n' 'an empty line'
+bad $CID_CACHE/keep_ms '4 5\n' 'two numbers'
+bad $CID_CACHE/keep_ms "$huge" 'five thousand digits'
+bad $CID_CACHE/reset '0\n' 'another value than 1'
+bad $CID_CACHE/reset 'all\n' 'text'
+
+check "process is empty before the first write" [ -z "$(cat $CID_CACHE/process)" ]
+bad $CID_CACHE/process '0\n' 'pid 0'
+bad $CID_CACHE/process '-1\n' 'a negative pid'
+bad $CID_CACHE/process '2\n' 'a kernel thread'
+bad $CID_CACHE/process '4194304\n' 'a pid that no process has'
+bad $CID_CACHE/process 'self\n' 'text'
+echo 1 >$CID_CACHE/process
+# This shell is process 1's child; that one waits for it and has one thread.
+line=$(cat $CID_CACHE/process)
+check "process 1 has one thread and id 0 ($line)" \
+	[ "${line% allowed *}${line#* allowed [0-9]*[!0-9]}" = "pid 1 users 1running 0 held 0" ]
+bad $CID_CACHE/process '4194304\n' 'a pid that no process has, after one that is there'
+sleep 1000 &
+gone=$!
+echo $gone >$CID_CACHE/process
+kill $gone
+wait $gone 2>/dev/null
+check "a process that has exited can't be read" sh -c "! cat $CID_CACHE/process"
+echo 1 >$CID_CACHE/process
+
+before=$(state)
+check "a write at an offset is refused by keep_ms" sh -c "! printf '2' | dd of=$CID_CACHE/keep_ms bs=1 seek=1 2>/dev/null"
+check "and changes nothing" [ "$before" = "$(state)" ]
+check "the CID cache's stats can't be written, even by root" sh -c "! echo 1 >$CID_CACHE/stats"
+check "the CID cache's reset can't be read" sh -c "! cat $CID_CACHE/reset"
+counter()
+{
+	awk -v name="$1" '$1 == name { print $2 }' $CID_CACHE/stats
+}
+check "the CID cache counts single-threaded switches" [ "$(counter single)" -gt 100 ]
+echo 1 >$CID_CACHE/reset
+check "the CID cache's reset zeroes ($(counter single) left)" [ "$(counter single)" -lt 100 ]
+check "the CID cache never broke the bound" [ "$(counter exceeded)" = 0 ]
+modes=$(cd $CID_CACHE && stat -c '%n %a' * | tr '\n' ' ')
+check "modes of the CID cache's files ($modes)" [ "$modes" = "keep_ms 644 process 644 reset 200 stats 444 " ]
+
 before=$(state)
 check "a write at an offset is refused" sh -c "! printf '2' | dd of=$SWQUEUE/shards bs=1 seek=1 2>/dev/null"
 check "and changes nothing" [ "$before" = "$(state)" ]
@@ -112,6 +164,9 @@ printf 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n' >/etc/pass
 check "a process of somebody else can be made" [ "$(as_nobody 'id -u')" = 65534 ]
 for file in shards publish kick layout stats reset; do
 	check "others can't write $file" sh -c "! su nobody -s /bin/sh -c 'echo 1 >$SWQUEUE/$file'"
+done
+for file in keep_ms process stats reset; do
+	check "others can't write the CID cache's $file" sh -c "! su nobody -s /bin/sh -c 'echo 1 >$CID_CACHE/$file'"
 done
 check "others can't write the sysctl" sh -c "! su nobody -s /bin/sh -c 'echo 1 >$SYSCTL'"
 check "others can read the sysctl" as_nobody "cat $SYSCTL"

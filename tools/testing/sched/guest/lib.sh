@@ -5,6 +5,7 @@
 RESULT=/dev/ttyS1
 SCHED=/sys/kernel/debug/sched
 SWQUEUE=$SCHED/swqueue
+CID_CACHE=$SCHED/cid_cache
 
 # A line of the result that the host's program reads.
 result()

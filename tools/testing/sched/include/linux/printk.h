@@ -28,5 +28,7 @@ __printf(1, 2) void sim_printk(const char *fmt, ...);
 #define KERN_INFO
 #define KERN_DEBUG
 #define dump_stack()		((void)0)
+#define printk_deferred_enter()	((void)0)
+#define printk_deferred_exit()	((void)0)
 
 #endif

@@ -1,0 +1,2065 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of the CID cache on plain arrays: caches, owner words, users, allowed
+ * CPUs.  "CPU" and "task" below are indices of a struct lab, nothing else.
+ *
+ * A race is played by hand: the code calls the hook of struct cid_env between
+ * any two accesses to shared data, and the hook runs whole operations of other
+ * CPUs.  After each operation, and at each point of the random test, an oracle
+ * checks what must hold:
+ *  - no two running tasks of an mm have the same id;
+ *  - a word that is not tentative is named by its owner word;
+ *  - a RUNNING word has a holder (no id is lost);
+ *  - a cache has one word per generation;
+ *  - an id is below some value the bound had during the switch-in.
+ *
+ * The last test runs the same operations from real threads.
+ */
+#include <kunit/test.h>
+
+#include <linux/bitops.h>
+#include <linux/completion.h>
+#include <linux/delay.h>
+#include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/random.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/string.h>
+
+#include "../cid_cache.h"
+
+#define LAB_CPUS	18
+#define LAB_TASKS	128
+#define LAB_MMS		20
+
+struct lab_mm {
+	struct cid_mm		cm;
+	u64			owner[LAB_CPUS];
+	unsigned long		allowed[BITS_TO_LONGS(LAB_CPUS)];
+	bool			live;
+};
+
+struct lab_task {
+	struct cid_task		t;
+	struct lab_mm		*mm;
+	int			cpu;
+	bool			live;
+};
+
+struct lab_cpu {
+	struct lab_task		*curr;
+	struct lab_mm		*mm;		/* of the operation that is running */
+	unsigned int		bound;		/* highest bound of mm during it */
+	bool			busy;		/* in the middle of an operation */
+};
+
+struct lab;
+
+typedef void (*lab_hook)(struct lab *lab, int cpu, enum cid_point point,
+			 const struct cid_search *s, u64 a, u64 b);
+
+struct lab {
+	struct cid_env		env;
+	struct cid_cache	*ptr[LAB_CPUS];
+	struct cid_cache	cache[LAB_CPUS];
+	struct lab_cpu		cpu[LAB_CPUS];
+	struct lab_mm		mm[LAB_MMS];
+	struct lab_task		task[LAB_TASKS];
+	unsigned long		possible[BITS_TO_LONGS(LAB_CPUS)];
+	atomic64_t		gen_pool;
+	struct cid_gen_batch	gen_batch;
+	u32			now;
+	const char		*error;
+	lab_hook		hook;
+
+	/* for the hooks */
+	bool			hooking;
+	int			arg_cpu;
+	int			hits;
+	struct lab_task		*arg_task;
+	unsigned int		max_probes;
+	struct rnd_state	rnd;
+	unsigned long		steps;
+	unsigned int		depth;
+};
+
+/* ---- the oracle ---- */
+
+static void lab_fail(struct lab *lab, const char *what)
+{
+	if (!lab->error)
+		lab->error = what;
+}
+
+static struct lab_mm *lab_by_gen(struct lab *lab, u64 gen)
+{
+	int i;
+
+	for (i = 0; i < LAB_MMS; i++) {
+		if (lab->mm[i].live && lab->mm[i].cm.gen == gen)
+			return &lab->mm[i];
+	}
+	return NULL;
+}
+
+static const char *lab_check_cpu(struct lab *lab, int cpu)
+{
+	struct cid_cache *cc = &lab->cache[cpu];
+	struct lab_cpu *c = &lab->cpu[cpu];
+	unsigned int i, j;
+
+	for (i = 0; i < CID_CACHE_WORDS; i++) {
+		u64 word = cc->word[i];
+		bool current_word = cc->cur == i + 1;
+		struct lab_mm *mm;
+
+		if (!word)
+			continue;
+		if (cid_word_state(word) == 0 || cid_word_state(word) == CID_STATE_MASK)
+			return "a word has no legal state";
+		if (current_word != (cid_word_state(word) == CID_RUNNING) && !c->busy)
+			return "a RUNNING word has no holder";
+		for (j = 0; j < i; j++) {
+			if (cid_word_gen(cc->word[j]) == cid_word_gen(word))
+				return "two words of one gen in a cache";
+		}
+		mm = lab_by_gen(lab, cid_word_gen(word));
+		if (!mm)
+			continue;
+		if (cid_word_cid(word) >= lab->env.nr_ids)
+			return "a word has an id that does not exist";
+		if (cid_word_state(word) == CID_RUNNING && !current_word)
+			continue;	/* tentative */
+		if (cid_owner_cpu(mm->owner[cid_word_cid(word)]) != cpu)
+			return "a word is not named by its owner word";
+	}
+	if (c->busy)
+		return NULL;
+	if (!c->curr || c->curr->t.active != CID_ACTIVE)
+		return cc->cur ? "an id is held without an active task" : NULL;
+	if (c->curr->t.cid < 0 || c->curr->t.cid >= (int)lab->env.nr_ids)
+		return "a running task has an illegal id";
+	if (cc->cur) {
+		if (cc->word[cc->cur - 1] !=
+		    cid_word(c->curr->mm->cm.gen, c->curr->t.cid, CID_RUNNING))
+			return "a running task's id is not the one in its word";
+		return NULL;
+	}
+	if (c->curr->t.cid)
+		return "a task without a word has an id other than 0";
+	if (atomic_read(&c->curr->mm->cm.users) != 1)
+		return "an implicit 0 beside other users";
+	return NULL;
+}
+
+/* Ids in use of one mm: by words that are not tentative and by implicit tasks. */
+static const char *lab_check_unique(struct lab *lab)
+{
+	int cpu, other;
+
+	for (cpu = 0; cpu < (int)lab->env.nr_cpus; cpu++) {
+		struct lab_task *t = lab->cpu[cpu].curr;
+
+		if (lab->cpu[cpu].busy || !t || t->t.active != CID_ACTIVE)
+			continue;
+		for (other = 0; other < (int)lab->env.nr_cpus; other++) {
+			struct lab_task *o = lab->cpu[other].curr;
+			unsigned int i;
+
+			if (other == cpu)
+				continue;
+			if (!lab->cpu[other].busy && o && o->mm == t->mm &&
+			    o->t.active == CID_ACTIVE && o->t.cid == t->t.cid)
+				return "two running tasks have the same id";
+			if (lab->cache[cpu].cur || !t->mm->cm.gen)
+				continue;
+			for (i = 0; i < CID_CACHE_WORDS; i++) {
+				u64 word = lab->cache[other].word[i];
+
+				if (cid_word_gen(word) == t->mm->cm.gen &&
+				    cid_word_state(word) == CID_RUNNING)
+					return "a RUNNING word beside an implicit 0";
+			}
+		}
+	}
+	return NULL;
+}
+
+static const char *lab_check(struct lab *lab)
+{
+	const char *error;
+	int cpu;
+
+	for (cpu = 0; cpu < (int)lab->env.nr_cpus; cpu++) {
+		error = lab_check_cpu(lab, cpu);
+		if (error)
+			return error;
+	}
+	return lab_check_unique(lab);
+}
+
+static void lab_oracle(struct lab *lab)
+{
+	const char *error;
+
+	if (lab->error)
+		return;
+	error = lab_check(lab);
+	if (error)
+		lab_fail(lab, error);
+}
+
+/* ---- operations ---- */
+
+static void lab_note_bounds(struct lab *lab)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < lab->env.nr_cpus; cpu++) {
+		struct lab_cpu *c = &lab->cpu[cpu];
+
+		if (c->busy && c->mm)
+			c->bound = max(c->bound, cid_bound(&c->mm->cm));
+	}
+}
+
+static void lab_step(struct cid_env *env, int cpu, enum cid_point point,
+		     const struct cid_search *s, u64 a, u64 b)
+{
+	struct lab *lab = env->priv;
+
+	lab_note_bounds(lab);
+	lab->steps++;
+	if (s && s->probes > lab->max_probes)
+		lab->max_probes = s->probes;
+	if (lab->hook && !lab->error)
+		lab->hook(lab, cpu, point, s, a, b);
+}
+
+static void lab_begin(struct lab *lab, int cpu, struct lab_mm *mm)
+{
+	struct lab_cpu *c = &lab->cpu[cpu];
+
+	c->busy = true;
+	c->mm = mm;
+	c->bound = mm ? cid_bound(&mm->cm) : 0;
+}
+
+static void lab_end(struct lab *lab, int cpu)
+{
+	lab_note_bounds(lab);
+	lab->cpu[cpu].busy = false;
+	lab->cpu[cpu].mm = NULL;
+	lab_oracle(lab);
+}
+
+static void lab_check_bound(struct lab *lab, int cpu)
+{
+	lab_note_bounds(lab);
+	if (lab->cpu[cpu].curr->t.cid >= (int)lab->cpu[cpu].bound)
+		lab_fail(lab, "an id at or above the bound was given out");
+}
+
+/* @next may be NULL, the idle task. */
+static void lab_switch(struct lab *lab, int cpu, struct lab_task *next)
+{
+	struct lab_cpu *c = &lab->cpu[cpu];
+	struct lab_task *prev = c->curr;
+	bool active = next && next->t.active == CID_ACTIVE;
+
+	lab_begin(lab, cpu, active ? next->mm : NULL);
+	if (next)
+		next->cpu = cpu;
+	cid_switch(&lab->env, &lab->cache[cpu], cpu,
+		   active ? &next->mm->cm : NULL, next ? &next->t : NULL,
+		   lab->now);
+	if (prev && prev != next)
+		prev->cpu = -1;
+	c->curr = next;
+	if (active)
+		lab_check_bound(lab, cpu);
+	lab_end(lab, cpu);
+}
+
+static struct lab_task *lab_new_task(struct lab *lab, struct lab_mm *mm)
+{
+	int i;
+
+	for (i = 0; i < LAB_TASKS; i++) {
+		struct lab_task *t = &lab->task[i];
+
+		if (t->live)
+			continue;
+		t->live = true;
+		t->mm = mm;
+		t->cpu = -1;
+		cid_task_init(&t->t);
+		return t;
+	}
+	return NULL;
+}
+
+static struct lab_mm *lab_new_mm(struct lab *lab)
+{
+	int i;
+
+	for (i = 0; i < LAB_MMS; i++) {
+		struct lab_mm *mm = &lab->mm[i];
+
+		if (mm->live)
+			continue;
+		memset(mm->owner, 0, sizeof(mm->owner));
+		memset(mm->allowed, 0, sizeof(mm->allowed));
+		cid_mm_init(&mm->cm, mm->allowed);
+		cid_allow_only(&mm->cm, lab->possible, lab->possible, LAB_CPUS, -1);
+		mm->live = true;
+		return mm;
+	}
+	return NULL;
+}
+
+/* fork(): a new mm with one task that does not run yet. */
+static struct lab_task *lab_fork(struct lab *lab)
+{
+	struct lab_mm *mm = lab_new_mm(lab);
+	struct lab_task *t = mm ? lab_new_task(lab, mm) : NULL;
+
+	if (t)
+		cid_fork(&mm->cm, &t->t);
+	return t;
+}
+
+static void lab_multi(struct lab *lab, struct lab_mm *mm)
+{
+	if (!mm->cm.gen)
+		cid_mm_multi(&mm->cm, mm->owner,
+			     cid_gen_alloc(&lab->gen_pool, &lab->gen_batch));
+}
+
+/* clone(CLONE_VM) by what runs on @cpu. */
+static struct lab_task *lab_clone(struct lab *lab, int cpu)
+{
+	struct lab_task *parent = lab->cpu[cpu].curr;
+	struct lab_task *child = lab_new_task(lab, parent->mm);
+
+	if (!child)
+		return NULL;
+	child->cpu = -2;	/* not woken yet */
+	lab_multi(lab, parent->mm);
+	lab_begin(lab, cpu, parent->mm);
+	cid_clone(&lab->env, &lab->cache[cpu], cpu, &parent->mm->cm,
+		  &parent->t, &child->t, lab->now);
+	child->cpu = -1;
+	lab_end(lab, cpu);
+	return child;
+}
+
+static void lab_free_mm(struct lab_mm *mm)
+{
+	if (!atomic_read(&mm->cm.users))
+		mm->live = false;
+}
+
+/* What runs on @cpu exits; the CPU goes idle. */
+static void lab_exit(struct lab *lab, int cpu)
+{
+	struct lab_task *t = lab->cpu[cpu].curr;
+
+	lab_begin(lab, cpu, NULL);
+	cid_exit(&lab->env, &lab->cache[cpu], cpu, &t->mm->cm, &t->t, lab->now);
+	lab_end(lab, cpu);
+	lab_switch(lab, cpu, NULL);
+	t->live = false;
+	lab_free_mm(t->mm);
+}
+
+static void lab_exec_before(struct lab *lab, int cpu)
+{
+	struct lab_task *t = lab->cpu[cpu].curr;
+
+	lab_begin(lab, cpu, NULL);
+	cid_exec_before(&lab->env, &lab->cache[cpu], cpu, &t->mm->cm, &t->t,
+			lab->now);
+	lab_end(lab, cpu);
+}
+
+static bool lab_exec_mmap(struct lab *lab, int cpu)
+{
+	struct lab_task *t = lab->cpu[cpu].curr;
+	struct lab_mm *old = t->mm;
+	struct lab_mm *mm = lab_new_mm(lab);
+
+	if (!mm)
+		return false;
+	lab_begin(lab, cpu, NULL);
+	t->mm = mm;
+	cid_exec_mmap(&lab->env, cpu, &old->cm, &mm->cm, &t->t);
+	lab_end(lab, cpu);
+	lab_free_mm(old);
+	return true;
+}
+
+static void lab_exec_after(struct lab *lab, int cpu)
+{
+	struct lab_task *t = lab->cpu[cpu].curr;
+
+	lab_begin(lab, cpu, t->mm);
+	cid_exec_after(&lab->env, &lab->cache[cpu], cpu, &t->mm->cm, &t->t,
+		       lab->now);
+	lab_check_bound(lab, cpu);
+	lab_end(lab, cpu);
+}
+
+/* Pressure by other mms: parked words of @cpu go away. */
+static void lab_evict(struct lab *lab, int cpu)
+{
+	struct cid_cache *cc = &lab->cache[cpu];
+	int i;
+
+	for (i = 0; i < CID_CACHE_WORDS; i++) {
+		if (cid_word_state(cc->word[i]) == CID_PARKED) {
+			/* As any eviction: pairs with the acquire of a probe. */
+			smp_store_release(&cc->word[i], CID_EMPTY);
+		}
+	}
+}
+
+static struct lab *lab_new(struct kunit *test, unsigned int cpus, u32 keep)
+{
+	struct lab *lab = kunit_kzalloc(test, sizeof(*lab), GFP_KERNEL);
+	unsigned int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, lab);
+	KUNIT_ASSERT_LE(test, cpus, (unsigned int)LAB_CPUS);
+	for (i = 0; i < cpus; i++) {
+		lab->ptr[i] = &lab->cache[i];
+		lab->possible[BIT_WORD(i)] |= BIT_MASK(i);
+	}
+	lab->env.cache = lab->ptr;
+	lab->env.nr_cpus = cpus;
+	lab->env.nr_ids = cpus;
+	lab->env.keep = keep;
+	lab->env.step = lab_step;
+	lab->env.priv = lab;
+	lab->env.quiet = true;
+	lab->now = 1000;
+	atomic64_set(&lab->gen_pool, 1);
+	return lab;
+}
+
+static struct cid_stats lab_stats(struct lab *lab)
+{
+	struct cid_stats sum;
+	unsigned int cpu;
+
+	memset(&sum, 0, sizeof(sum));
+	for (cpu = 0; cpu < lab->env.nr_cpus; cpu++)
+		cid_stats_add(&sum, &lab->cache[cpu].stats);
+	return sum;
+}
+
+#define lab_expect_ok(test, lab)						\
+	KUNIT_EXPECT_STREQ(test, (lab)->error ?: "ok", "ok")
+
+/* An mm with @n tasks, none running; ids 0..n-1 parked at CPUs 0..n-1. */
+static struct lab_mm *lab_group(struct kunit *test, struct lab *lab,
+				struct lab_task **t, unsigned int n)
+{
+	unsigned int i;
+
+	t[0] = lab_fork(lab);
+	KUNIT_ASSERT_NOT_NULL(test, t[0]);
+	lab_switch(lab, 0, t[0]);
+	for (i = 1; i < n; i++) {
+		t[i] = lab_clone(lab, 0);
+		KUNIT_ASSERT_NOT_NULL(test, t[i]);
+	}
+	for (i = 1; i < n && i < lab->env.nr_cpus; i++)
+		lab_switch(lab, i, t[i]);
+	for (i = 0; i < n && i < lab->env.nr_cpus; i++) {
+		KUNIT_EXPECT_EQ(test, t[i]->t.cid, (int)i);
+		lab_switch(lab, i, NULL);
+	}
+	lab_expect_ok(test, lab);
+	return t[0]->mm;
+}
+
+/* ---- encoding ---- */
+
+static void encoding(struct kunit *test)
+{
+	u64 word, o;
+
+	word = cid_word(CID_GEN_MAX, CID_ID_MAX, CID_RUNNING);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(word), CID_GEN_MAX);
+	KUNIT_EXPECT_EQ(test, cid_word_cid(word), CID_ID_MAX);
+	KUNIT_EXPECT_EQ(test, cid_word_state(word), CID_RUNNING);
+	word = cid_word(1, 0, CID_PARKED);
+	KUNIT_EXPECT_NE(test, word, CID_EMPTY);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(word), 1ULL);
+	KUNIT_EXPECT_EQ(test, cid_word_cid(word), 0U);
+	KUNIT_EXPECT_NE(test, cid_word(1, 0, CID_RUNNING), CID_EMPTY);
+	KUNIT_EXPECT_EQ(test, word ^ (CID_RUNNING ^ CID_PARKED),
+			cid_word(1, 0, CID_RUNNING));
+
+	KUNIT_EXPECT_EQ(test, cid_owner_cpu(0), -1);
+	o = cid_owner_next(0, 0);
+	KUNIT_EXPECT_NE(test, o, 0ULL);
+	KUNIT_EXPECT_EQ(test, cid_owner_cpu(o), 0);
+	KUNIT_EXPECT_NE(test, cid_owner_next(o, 0), o);
+	KUNIT_EXPECT_EQ(test, cid_owner_cpu(cid_owner_next(o, 8191)), 8191);
+	/* seq wraps into nothing but itself */
+	o = ((u64)5 << CID_SEQ_BITS) | CID_SEQ_MASK;
+	KUNIT_EXPECT_EQ(test, cid_owner_cpu(o), 4);
+	KUNIT_EXPECT_EQ(test, cid_owner_next(o, 4), (u64)5 << CID_SEQ_BITS);
+	KUNIT_EXPECT_EQ(test, cid_owner_cpu(cid_owner_next(o, 7)), 7);
+	KUNIT_EXPECT_NE(test, cid_owner_next(o, 4), o);
+}
+
+static void seq_wraps_in_use(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+	struct lab_mm *mm = lab_group(test, lab, t, 3);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		mm->owner[i] |= CID_SEQ_MASK - 1;
+	for (i = 0; i < 12; i++) {
+		lab_switch(lab, i % 3, t[0]);
+		lab_switch(lab, (i + 1) % 3, t[1]);
+		lab_switch(lab, i % 3, NULL);
+		lab_switch(lab, (i + 1) % 3, NULL);
+		lab_evict(lab, i % 3);
+	}
+	lab_expect_ok(test, lab);
+}
+
+static void generations(struct kunit *test)
+{
+	struct cid_gen_batch a = { 0, 0 }, b = { 0, 0 };
+	atomic64_t pool = ATOMIC64_INIT(1);
+	u64 last_a = 0, last_b = 0;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		u64 ga = cid_gen_alloc(&pool, &a), gb = cid_gen_alloc(&pool, &b);
+
+		KUNIT_ASSERT_NE(test, ga, 0ULL);
+		KUNIT_ASSERT_NE(test, ga, gb);
+		KUNIT_ASSERT_GT(test, ga, last_a);
+		KUNIT_ASSERT_GT(test, gb, last_b);
+		last_a = ga;
+		last_b = gb;
+	}
+	atomic64_set(&pool, CID_GEN_MAX - 1);
+	a.next = a.end;
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, cid_gen_alloc(&pool, &a), 0ULL);
+}
+
+/* ---- races played by hand ---- */
+
+static bool lab_once(struct lab *lab)
+{
+	if (lab->hooking)
+		return false;
+	lab->hooking = true;
+	lab->hits++;
+	return true;
+}
+
+/* CPU 2 is about to claim id 0, which it saw absent at CPU 0; 0 retakes it. */
+static void hook_own_retake(struct lab *lab, int cpu, enum cid_point point,
+			    const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu == 2 && point == CID_AT_CLAIM && s->k == 0 && lab_once(lab))
+		lab_switch(lab, 0, lab->arg_task);
+}
+
+static void own_retake(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_evict(lab, 0);
+	lab_evict(lab, 2);
+	t[2]->t.cid = 0;
+	lab->arg_task = t[0];
+	lab->hook = hook_own_retake;
+	lab_switch(lab, 2, t[2]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+	KUNIT_EXPECT_NE(test, t[2]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.lost_claims, 1ULL);
+}
+
+/* The claim has succeeded: the word must be there, for a third CPU to see. */
+static void hook_claimed(struct lab *lab, int cpu, enum cid_point point,
+			 const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu != 2 || point != CID_AT_CLAIMED || !lab_once(lab))
+		return;
+	if (lab->cache[2].word[s->slot] != cid_word(s->mm->gen, s->k, CID_RUNNING))
+		lab_fail(lab, "the owner word names a cache without the word");
+	lab->arg_task->t.cid = s->k;
+	lab_switch(lab, 1, lab->arg_task);
+}
+
+static void word_before_claim(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_evict(lab, 0);
+	lab_evict(lab, 1);
+	lab_evict(lab, 2);
+	t[2]->t.cid = 0;
+	lab->arg_task = t[1];
+	lab->hook = hook_claimed;
+	lab_switch(lab, 2, t[2]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 0);
+	KUNIT_EXPECT_NE(test, t[1]->t.cid, 0);
+}
+
+/* CPU 0 is about to resume id 0: CPU 1 steals it. */
+static void hook_steal_in_resume(struct lab *lab, int cpu, enum cid_point point,
+				 const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu == 0 && point == CID_AT_RESUME && lab_once(lab))
+		lab_switch(lab, 1, lab->arg_task);
+}
+
+static void steal_in_resume(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_evict(lab, 1);
+	t[1]->t.cid = 0;
+	lab->arg_task = t[1];
+	lab->hook = hook_steal_in_resume;
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 0);
+	KUNIT_EXPECT_NE(test, t[0]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.lost_resumes, 1ULL);
+}
+
+/* CPU 1 is about to steal id 0 from CPU 0, which evicts it right then. */
+static void hook_evict_in_steal(struct lab *lab, int cpu, enum cid_point point,
+				const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu == lab->arg_cpu && point == CID_AT_STEAL && lab_once(lab))
+		lab_evict(lab, cid_owner_cpu(s->o));
+}
+
+static void evict_in_steal(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[2];
+
+	/* Two users, so two ids; 1 is running, 0 is the only one left. */
+	lab_group(test, lab, t, 2);
+	lab_switch(lab, 1, t[1]);
+	lab->arg_cpu = 2;
+	lab->hook = hook_evict_in_steal;
+	lab_switch(lab, 2, t[0]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.last_id, 1ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.slow, 0ULL);
+}
+
+/* CPU 1 looks at slot @arg_cpu of CPU 0: that one resumes and parks its id. */
+static void hook_every_slot(struct lab *lab, int cpu, enum cid_point point,
+			    const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu != 1 || point != CID_AT_WORD || (int)b != lab->arg_cpu ||
+	    cid_owner_cpu(s->o) != 0 || !lab_once(lab))
+		return;
+	lab_switch(lab, 0, lab->arg_task);
+	lab_switch(lab, 0, NULL);
+}
+
+/* Fill the slots below @slot of @cpu with words of an mm that is gone. */
+static void lab_fill(struct lab *lab, int cpu, unsigned int slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < slot; i++)
+		lab->cache[cpu].word[i] = cid_word(CID_GEN_MAX - i, 0, CID_PARKED);
+}
+
+static void every_slot(struct kunit *test)
+{
+	unsigned int slot, at;
+
+	for (slot = 0; slot < CID_CACHE_WORDS; slot++) {
+		for (at = 0; at < CID_CACHE_WORDS; at++) {
+			struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+			struct lab_task *t[3];
+
+			lab_fill(lab, 0, slot);
+			lab_group(test, lab, t, 3);
+			KUNIT_ASSERT_EQ(test, cid_word_cid(lab->cache[0].word[slot]), 0U);
+			lab_evict(lab, 1);
+			t[1]->t.cid = 0;
+			lab->arg_task = t[0];
+			lab->arg_cpu = at;
+			lab->hook = hook_every_slot;
+			lab_switch(lab, 1, t[1]);
+			/* Not looked at if the word was found before. */
+			KUNIT_EXPECT_EQ(test, lab->hits, at <= slot ? 1 : 0);
+			lab_expect_ok(test, lab);
+
+			/* Parked, evicted: another CPU finds or claims it. */
+			lab->hook = NULL;
+			lab_switch(lab, 1, NULL);
+			lab_evict(lab, 1);
+			t[0]->t.cid = 0;
+			lab_switch(lab, 2, t[0]);
+			lab_expect_ok(test, lab);
+			kunit_kfree(test, lab);
+		}
+	}
+}
+
+/* ---- life of an mm ---- */
+
+static void new_generation(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+	struct lab_mm *mm;
+	int round, i;
+
+	for (round = 0; round < 5; round++) {
+		mm = lab_group(test, lab, t, 3);
+		/* Other CPUs than the ids suggest. */
+		for (i = 0; i < 3; i++) {
+			lab_switch(lab, (i + round) % 3, t[i]);
+			lab_switch(lab, (i + round) % 3, NULL);
+		}
+		for (i = 0; i < 3; i++) {
+			lab_switch(lab, i, t[i]);
+			lab_exit(lab, i);
+		}
+		KUNIT_EXPECT_FALSE(test, mm->live);
+		lab_expect_ok(test, lab);
+	}
+}
+
+/* A generation that is used twice must not go unnoticed by the oracle. */
+static void oracle_sees_reuse(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+	struct lab_mm *mm;
+	u64 gen;
+	int i;
+
+	mm = lab_group(test, lab, t, 3);
+	gen = mm->cm.gen;
+	for (i = 0; i < 3; i++) {
+		lab_switch(lab, i, t[i]);
+		lab_exit(lab, i);
+	}
+	lab_expect_ok(test, lab);
+	t[0] = lab_fork(lab);
+	lab_switch(lab, 2, t[0]);
+	cid_mm_multi(&t[0]->mm->cm, t[0]->mm->owner, gen);
+	lab_clone(lab, 2);
+	KUNIT_EXPECT_NOT_NULL(test, lab->error);
+}
+
+static void single_again(struct kunit *test)
+{
+	int stale, at;
+
+	/* A stale parked 0 at any CPU, the clone at any CPU. */
+	for (stale = 0; stale < 3; stale++) {
+		for (at = 0; at < 3; at++) {
+			struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+			struct lab_task *t[3];
+
+			lab_group(test, lab, t, 2);
+			lab_evict(lab, stale);
+			t[0]->t.cid = 0;
+			lab_switch(lab, stale, t[0]);
+			KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+			lab_switch(lab, stale, NULL);
+			lab_switch(lab, (stale + 1) % 3, t[1]);
+			lab_exit(lab, (stale + 1) % 3);
+
+			lab_switch(lab, at, t[0]);
+			KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+			KUNIT_EXPECT_EQ(test, (int)lab->cache[at].cur, 0);
+			t[2] = lab_clone(lab, at);
+			KUNIT_EXPECT_NE(test, (int)lab->cache[at].cur, 0);
+			lab_expect_ok(test, lab);
+			t[2]->t.cid = 0;
+			if (at != stale) {
+				lab_switch(lab, stale, t[2]);
+				KUNIT_EXPECT_EQ(test, t[2]->t.cid, 1);
+			}
+			lab_expect_ok(test, lab);
+			KUNIT_EXPECT_FALSE(test, lab->env.warned);
+			kunit_kfree(test, lab);
+		}
+	}
+}
+
+static void exec_fails(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[2];
+	struct lab_mm *mm = lab_group(test, lab, t, 2);
+
+	lab_switch(lab, 0, t[0]);
+	lab_exec_before(lab, 0);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[0].cur, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	/* Switched out and in during execve: still without an id. */
+	lab_switch(lab, 0, NULL);
+	lab_switch(lab, 2, t[0]);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[2].cur, 0);
+	lab_switch(lab, 1, t[1]);
+	lab_exec_after(lab, 2);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	KUNIT_EXPECT_NE(test, t[0]->t.cid, t[1]->t.cid);
+}
+
+static void exec_succeeds(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[2];
+	struct lab_mm *mm = lab_group(test, lab, t, 2);
+	struct lab_task *init;
+
+	lab_switch(lab, 0, t[0]);
+	lab_switch(lab, 1, t[1]);
+	lab_exec_before(lab, 1);
+	KUNIT_ASSERT_TRUE(test, lab_exec_mmap(lab, 1));
+	KUNIT_EXPECT_PTR_NE(test, t[1]->mm, mm);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t[1]->mm->cm.users), 1);
+	lab_exec_after(lab, 1);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, t[1]->mm->cm.gen, 0ULL);
+	/* The other one is alone now, and comes back as the implicit 0. */
+	lab_switch(lab, 0, NULL);
+	lab_switch(lab, 2, t[0]);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[2].cur, 0);
+	lab_expect_ok(test, lab);
+
+	/* A task without mm (the first program): not counted before. */
+	init = lab_new_task(lab, NULL);
+	cid_exec_before(&lab->env, &lab->cache[0], 0, NULL, &init->t, 0);
+	KUNIT_EXPECT_EQ(test, init->t.active, (unsigned int)CID_INACTIVE);
+	KUNIT_EXPECT_FALSE(test, cid_exec_after(&lab->env, &lab->cache[0], 0,
+						NULL, &init->t, 0));
+	KUNIT_EXPECT_EQ(test, init->t.cid, CID_NONE);
+	init->mm = lab_new_mm(lab);
+	lab->cpu[0].curr = init;
+	init->cpu = 0;
+	cid_exec_mmap(&lab->env, 0, NULL, &init->mm->cm, &init->t);
+	lab_exec_after(lab, 0);
+	KUNIT_EXPECT_EQ(test, init->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, init->t.active, (unsigned int)CID_ACTIVE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&init->mm->cm.users), 1);
+	lab_expect_ok(test, lab);
+}
+
+/* T1 exits on CPU 0; between its two steps T2 is switched in on CPU 1. */
+static void hook_exit_order(struct lab *lab, int cpu, enum cid_point point,
+			    const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu == 0 && (int)point == lab->arg_cpu && lab_once(lab))
+		lab_switch(lab, 1, lab->arg_task);
+}
+
+static void exit_order(struct kunit *test)
+{
+	static const enum cid_point at[] = { CID_AT_PARK, CID_AT_LEAVE };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+		struct lab_task *t[2];
+		struct lab_mm *mm = lab_group(test, lab, t, 2);
+
+		lab_switch(lab, 0, t[0]);
+		KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+		lab_evict(lab, 1);
+		lab->arg_cpu = at[i];
+		lab->arg_task = t[1];
+		lab->hook = hook_exit_order;
+		lab_exit(lab, 0);
+		KUNIT_EXPECT_EQ(test, lab->hits, 1);
+		lab_expect_ok(test, lab);
+		KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 1);
+		kunit_kfree(test, lab);
+	}
+}
+
+static void inactive_tasks(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[2], *worker, *child;
+	struct lab_mm *mm = lab_group(test, lab, t, 2);
+	u64 before[CID_CACHE_WORDS];
+
+	/* A worker has the mm but is not counted and gets no id. */
+	worker = lab_new_task(lab, mm);
+	memcpy(before, lab->cache[2].word, sizeof(before));
+	lab_switch(lab, 2, worker);
+	KUNIT_EXPECT_EQ(test, worker->t.cid, CID_NONE);
+	KUNIT_EXPECT_EQ(test, memcmp(before, lab->cache[2].word, sizeof(before)), 0);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[2].cur, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+
+	/* Switched to from a thread of the same mm: the id is parked. */
+	lab_switch(lab, 2, NULL);
+	lab_switch(lab, 0, t[0]);
+	lab_switch(lab, 0, worker);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[0].cur, 0);
+	KUNIT_EXPECT_EQ(test, cid_word_state(lab->cache[0].word[0]), CID_PARKED);
+
+	/* A clone by a task without an id is a mistake; the child gets none. */
+	child = lab_new_task(lab, mm);
+	cid_clone(&lab->env, &lab->cache[0], 0, &mm->cm, &worker->t, &child->t, 0);
+	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_INACTIVE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+
+	/* Nor does the end of a worker count. */
+	cid_exit(&lab->env, &lab->cache[0], 0, &mm->cm, &worker->t, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+
+	/* After exit a task is switched out and in once more or twice. */
+	lab_switch(lab, 0, t[0]);
+	lab_begin(lab, 0, NULL);
+	cid_exit(&lab->env, &lab->cache[0], 0, &mm->cm, &t[0]->t, 0);
+	lab_end(lab, 0);
+	lab_switch(lab, 0, NULL);
+	lab_switch(lab, 1, t[0]);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[1].cur, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 1);
+	lab_expect_ok(test, lab);
+}
+
+/* ---- progress ---- */
+
+/*
+ * The adversary keeps every id the scanner looks at in use: a thread whose id
+ * was looked at already moves to the spare CPU and takes the free one.  It is
+ * held back by the gate only.
+ */
+static void hook_adversary(struct lab *lab, int cpu, enum cid_point point,
+			   const struct cid_search *s, u64 a, u64 b)
+{
+	int scanner = lab->env.nr_cpus - 1;
+	struct lab_task *victim = NULL;
+	int spare = -1, from = -1, i;
+
+	if (cpu != scanner || point != CID_AT_OWNER || lab->hooking)
+		return;
+	if (cid_gate_closed(READ_ONCE(s->mm->episode)))
+		return;
+	for (i = 0; i < scanner; i++) {
+		struct lab_task *t = lab->cpu[i].curr;
+
+		if (!t)
+			spare = i;
+		else if (t->t.cid == (int)s->k)
+			return;
+		else if (!victim || t->t.cid < victim->t.cid)
+			victim = t;
+	}
+	if (!victim || spare < 0)
+		return;
+	lab->hooking = true;
+	lab->hits++;
+	from = victim->cpu;
+	lab_switch(lab, from, NULL);
+	lab_evict(lab, from);
+	lab_evict(lab, spare);
+	victim->t.cid = s->k;
+	lab_switch(lab, spare, victim);
+	lab->hooking = false;
+}
+
+static void adversary_case(struct kunit *test, unsigned int bound)
+{
+	struct lab *lab = lab_new(test, bound + 1, CID_KEEP_FOREVER);
+	struct lab_task *t[LAB_CPUS];
+	struct cid_stats st;
+	unsigned int i;
+
+	lab_group(test, lab, t, bound);
+	for (i = 0; i < bound; i++)
+		lab_evict(lab, i);
+	for (i = 0; i + 1 < bound; i++) {
+		t[i]->t.cid = i;
+		lab_switch(lab, i, t[i]);
+	}
+	t[bound - 1]->t.cid = CID_NONE;
+	lab->max_probes = 0;
+	lab->hook = hook_adversary;
+	lab_switch(lab, bound, t[bound - 1]);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_GE(test, lab->hits, 1);
+	st = lab_stats(lab);
+	KUNIT_EXPECT_EQ(test, lab->cache[bound].stats.slow, 1ULL);
+	KUNIT_EXPECT_EQ(test, st.slow_again, 0ULL);
+	KUNIT_EXPECT_EQ(test, st.exceeded, 0ULL);
+	KUNIT_EXPECT_FALSE(test, lab->env.warned);
+	/* One pass without lock, the one that was young, one with lock. */
+	KUNIT_EXPECT_LE(test, lab->max_probes, 2 * bound + 1);
+	kunit_kfree(test, lab);
+}
+
+static void adversary(struct kunit *test)
+{
+	unsigned int bound;
+
+	for (bound = 2; bound <= 8; bound++)
+		adversary_case(test, bound);
+}
+
+/*
+ * CPU 3 has looked at ids 0 and 1 when the thread with id 1 moves from CPU 1 to
+ * CPU 2 and takes id 2.  So the search fails, and the locked pass finds id 1
+ * parked at CPU 1; just when it is to be stolen, CPU 1 evicts it.
+ */
+static void hook_locked_evict(struct lab *lab, int cpu, enum cid_point point,
+			      const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu != 3)
+		return;
+	if (point == CID_AT_OWNER && s->k == 2 && lab_once(lab)) {
+		lab_switch(lab, 1, NULL);
+		lab->arg_task->t.cid = 2;
+		lab_switch(lab, 2, lab->arg_task);
+	}
+	if (point == CID_AT_STEAL && s->pass == CID_PASS_LOCKED) {
+		lab->hits++;
+		lab_evict(lab, 1);
+	}
+}
+
+static void evict_in_locked_steal(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_evict(lab, 2);
+	lab_switch(lab, 0, t[0]);
+	lab_switch(lab, 1, t[1]);
+	t[2]->t.cid = CID_NONE;
+	lab->arg_task = t[1];
+	lab->hook = hook_locked_evict;
+	lab_switch(lab, 3, t[2]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 2);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 1);
+	KUNIT_EXPECT_EQ(test, lab->cache[3].stats.slow, 1ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[3].stats.slow_again, 0ULL);
+	KUNIT_EXPECT_FALSE(test, lab->env.warned);
+}
+
+/* A new episode begins as soon as the old one ends. */
+static void hook_gate(struct lab *lab, int cpu, enum cid_point point,
+		      const struct cid_search *s, u64 a, u64 b)
+{
+	if (point == CID_AT_GATE_WAIT && ++lab->hits == 5)
+		lab->arg_task->mm->cm.episode += 2;
+}
+
+static void gate_waits_once(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[2];
+	struct lab_mm *mm = lab_group(test, lab, t, 2);
+
+	mm->cm.episode = 1;
+	lab->arg_task = t[0];
+	lab->hook = hook_gate;
+	lab_switch(lab, 2, t[0]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 5);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.gate_waits, 1ULL);
+	lab_expect_ok(test, lab);
+	mm->cm.episode++;
+	/* A hand over needs no gate. */
+	lab_switch(lab, 2, t[1]);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.gate_waits, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
+/* ---- the bound ---- */
+
+static void hand_over(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, CID_KEEP_FOREVER);
+	struct lab_task *t[4];
+	struct lab_mm *mm = lab_group(test, lab, t, 4);
+	u64 word;
+
+	lab_switch(lab, 2, t[0]);
+	word = lab->cache[2].word[0];
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 2);
+	lab_switch(lab, 2, t[1]);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].word[0], word);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.hand_over, 1ULL);
+
+	/* Two leave: the id is beyond the bound and must not be passed on. */
+	lab_switch(lab, 0, t[2]);
+	lab_exit(lab, 0);
+	lab_switch(lab, 0, t[3]);
+	lab_exit(lab, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	lab_expect_ok(test, lab);
+	lab_switch(lab, 2, t[0]);
+	KUNIT_EXPECT_LT(test, t[0]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.bound_drops, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
+static void own_beyond_bound(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, CID_KEEP_FOREVER);
+	struct lab_task *t[4];
+	int i;
+
+	lab_group(test, lab, t, 4);
+	for (i = 2; i < 4; i++) {
+		lab_switch(lab, i, t[i]);
+		lab_exit(lab, i);
+	}
+	/* Words 2 and 3 are still parked at CPUs 2 and 3. */
+	lab_switch(lab, 2, t[0]);
+	KUNIT_EXPECT_LT(test, t[0]->t.cid, 2);
+	lab_switch(lab, 3, t[1]);
+	KUNIT_EXPECT_LT(test, t[1]->t.cid, 2);
+	lab_expect_ok(test, lab);
+}
+
+/* Users and allowed CPUs change during a search. */
+static void hook_bound(struct lab *lab, int cpu, enum cid_point point,
+		       const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu != 3 || point != CID_AT_OWNER || !lab_once(lab))
+		return;
+	if (lab->arg_cpu) {
+		lab_clone(lab, 0);
+		lab_clone(lab, 0);
+	} else {
+		lab_exit(lab, 0);
+		lab_exit(lab, 1);
+	}
+}
+
+static void bound_changes(struct kunit *test)
+{
+	int grow;
+
+	for (grow = 0; grow < 2; grow++) {
+		struct lab *lab = lab_new(test, 6, CID_KEEP_FOREVER);
+		struct lab_task *t[4];
+
+		lab_group(test, lab, t, 4);
+		lab_switch(lab, 0, t[0]);
+		lab_switch(lab, 1, t[1]);
+		lab_evict(lab, 3);
+		t[3]->t.cid = CID_NONE;
+		lab->arg_cpu = grow;
+		lab->hook = hook_bound;
+		lab_switch(lab, 3, t[3]);
+		KUNIT_EXPECT_EQ(test, lab->hits, 1);
+		lab_expect_ok(test, lab);
+		/* The next switch goes by the new bound. */
+		lab->hook = NULL;
+		lab_switch(lab, 3, t[2]);
+		KUNIT_EXPECT_LT(test, t[2]->t.cid, grow ? 6 : 2);
+		lab_expect_ok(test, lab);
+		kunit_kfree(test, lab);
+	}
+}
+
+static void allowed_cpus(struct kunit *test)
+{
+	/* CPUs 0, 2, 5, 70 are possible. */
+	unsigned long possible[2] = { BIT_MASK(0) | BIT_MASK(2) | BIT_MASK(5), BIT_MASK(6) };
+	unsigned long all[2] = { ~0UL, ~0UL }, mask[2] = { BIT_MASK(2), 0 };
+	unsigned long storage[2] = { 0, 0 };
+	struct cid_mm mm;
+
+	cid_mm_init(&mm, storage);
+	cid_allow_only(&mm, mask, possible, 128, -1);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 1U);
+	/* the mask of init has CPUs that cannot exist */
+	cid_allow_only(&mm, all, possible, 128, -1);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 4U);
+
+	/* migrate_disable(): the CPU is not in the mask */
+	cid_allow_only(&mm, mask, possible, 128, 70);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
+	/* no users at this moment, and still it counts */
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 0);
+	mask[0] = BIT_MASK(5) | BIT_MASK(6);
+	KUNIT_EXPECT_TRUE(test, cid_allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
+	KUNIT_EXPECT_FALSE(test, cid_allow(&mm, mask, possible, 128));
+	/* grows only */
+	mask[0] = BIT_MASK(2);
+	KUNIT_EXPECT_FALSE(test, cid_allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
+	KUNIT_EXPECT_EQ(test, storage[0], BIT_MASK(2) | BIT_MASK(5));
+	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(6));
+}
+
+/* The accounting is wrong on purpose: bound broken, uniqueness kept. */
+static void forced_bound(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, CID_KEEP_FOREVER);
+	struct lab_task *t[4];
+	struct lab_mm *mm = lab_group(test, lab, t, 4);
+	unsigned int seen = 0;
+	int i;
+
+	WRITE_ONCE(mm->cm.nr_allowed, 1);
+	mm->allowed[0] = BIT_MASK(0);
+	for (i = 0; i < 4; i++)
+		lab_evict(lab, i);
+	for (i = 0; i < 4; i++) {
+		cid_switch(&lab->env, &lab->cache[i], i, &mm->cm, &t[i]->t, 0);
+		KUNIT_EXPECT_GE(test, t[i]->t.cid, 0);
+		KUNIT_EXPECT_LT(test, t[i]->t.cid, 4);
+		seen |= 1U << t[i]->t.cid;
+	}
+	KUNIT_EXPECT_EQ(test, seen, 0xfU);
+	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+	KUNIT_EXPECT_GE(test, lab_stats(lab).exceeded, 1ULL);
+	/* Each CPU that had to break it is allowed now. */
+	KUNIT_EXPECT_EQ(test, mm->cm.nr_allowed, 4U);
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm->cm.lock));
+	KUNIT_EXPECT_EQ(test, mm->cm.episode & 1, 0U);
+
+	/* Users without a generation: id 0, a warning, no crash. */
+	t[0] = lab_fork(lab);
+	atomic_set(&t[0]->mm->cm.users, 2);
+	lab_switch(lab, 0, NULL);
+	cid_switch(&lab->env, &lab->cache[0], 0, &t[0]->mm->cm, &t[0]->t, 0);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+}
+
+/* ---- policy ---- */
+
+static void keep_is_kept(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, 100);
+	struct lab_task *t[4];
+
+	/* Parked at 0..3 at the time 1000. */
+	lab_group(test, lab, t, 4);
+	lab_switch(lab, 3, t[0]);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 3);
+	lab_switch(lab, 3, NULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[3].stats.hit, 1ULL);
+
+	/* A task without a past leaves young ids alone while others are free. */
+	lab_evict(lab, 2);
+	lab_evict(lab, 3);
+	t[1]->t.cid = CID_NONE;
+	lab_switch(lab, 3, t[1]);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 3);
+	lab_evict(lab, 3);
+	t[2]->t.cid = CID_NONE;
+	lab_switch(lab, 2, t[2]);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, lab_stats(lab).stolen, 0ULL);
+	lab_switch(lab, 2, NULL);
+	lab_switch(lab, 3, NULL);
+
+	/* Time goes by: now the CPU itself looks for a lower one. */
+	lab->now = 1100;
+	lab_switch(lab, 3, t[1]);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, lab->cache[3].stats.compacted, 1ULL);
+	lab_expect_ok(test, lab);
+	/* Its old word is gone, one word per generation. */
+	KUNIT_EXPECT_LT(test, cid_find(&lab->cache[3], t[1]->mm->cm.gen), CID_CACHE_WORDS);
+	lab_expect_ok(test, lab);
+}
+
+static void last_id_is_taken_along(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, 100);
+	struct lab_task *t[4];
+
+	lab_group(test, lab, t, 4);
+	lab_evict(lab, 3);
+	/* From CPU 1 to CPU 3, which has nothing of its own. */
+	lab_switch(lab, 1, t[1]);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 1);
+	lab_switch(lab, 1, NULL);
+	lab_switch(lab, 3, t[1]);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 1);
+	KUNIT_EXPECT_EQ(test, lab->cache[3].stats.last_id, 1ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[3].stats.probes[0], 1ULL);
+	lab_switch(lab, 3, NULL);
+	/* Expired: a lower one that nobody uses is better. */
+	lab->now += 100;
+	lab_evict(lab, 1);
+	lab_switch(lab, 1, t[1]);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, lab->cache[1].stats.compacted, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
+static void own_former_id(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, 100);
+	struct lab_task *t[4];
+
+	lab_group(test, lab, t, 4);
+	lab_evict(lab, 2);
+	t[0]->t.cid = CID_NONE;
+	lab_switch(lab, 2, t[0]);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.own_id, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
+/* An attempt to compact looks at no more than 16 ids. */
+static void compaction_is_capped(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, LAB_CPUS, 0);
+	struct lab_task *t[LAB_CPUS];
+	unsigned int i;
+
+	lab_group(test, lab, t, LAB_CPUS);
+	for (i = 0; i + 1 < LAB_CPUS; i++)
+		lab_switch(lab, i, t[i]);
+	for (i = 0; i + 1 < LAB_CPUS; i++)
+		KUNIT_EXPECT_EQ(test, t[i]->t.cid, (int)i);
+	lab->max_probes = 0;
+	lab_switch(lab, LAB_CPUS - 1, t[LAB_CPUS - 1]);
+	KUNIT_EXPECT_EQ(test, t[LAB_CPUS - 1]->t.cid, LAB_CPUS - 1);
+	KUNIT_EXPECT_EQ(test, lab->max_probes, (unsigned int)CID_COMPACT_PROBES + 1);
+	KUNIT_EXPECT_EQ(test, lab->cache[LAB_CPUS - 1].stats.hit, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
+/* 100 sleepers and two tasks that wander over 16 CPUs. */
+static int wander(struct kunit *test, u32 keep, u32 pause)
+{
+	struct lab *lab = lab_new(test, 16, keep);
+	const int n = 102;
+	struct lab_task **t = kunit_kcalloc(test, n, sizeof(*t), GFP_KERNEL);
+	struct lab_mm *mm;
+	int i, highest = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	mm = lab_group(test, lab, t, n);
+	for (i = 16; i < n; i++) {
+		lab_switch(lab, i % 16, t[i]);
+		lab_switch(lab, i % 16, NULL);
+	}
+	prandom_seed_state(&lab->rnd, 7);
+	for (i = 0; i < 4000; i++) {
+		struct lab_task *w = t[i & 1];
+		int to = prandom_u32_state(&lab->rnd) % 16;
+
+		if (lab->cpu[to].curr)
+			continue;
+		if (w->cpu >= 0)
+			lab_switch(lab, w->cpu, NULL);
+		lab->now += pause;
+		lab_switch(lab, to, w);
+		if (i >= 2000)
+			highest = max(highest, cid_highest(&lab->env, &mm->cm, true));
+	}
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, lab_stats(lab).slow, 0ULL);
+	kunit_kfree(test, lab);
+	return highest;
+}
+
+static void packs(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, wander(test, 0, 0), 1);
+	KUNIT_EXPECT_EQ(test, wander(test, 0, 10), 1);
+	/* A visit lasts longer than keep: as good as packed. */
+	KUNIT_EXPECT_LE(test, wander(test, 10, 30), 3);
+	KUNIT_EXPECT_LE(test, wander(test, CID_KEEP_FOREVER, 10), 15);
+}
+
+/* Sticky: a CPU that gets its id back, whatever lies between. */
+static void sticks(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 8, CID_KEEP_FOREVER);
+	struct lab_task *t[8];
+	int i, cpu;
+
+	lab_group(test, lab, t, 8);
+	prandom_seed_state(&lab->rnd, 3);
+	for (i = 0; i < 1000; i++) {
+		cpu = prandom_u32_state(&lab->rnd) % 8;
+		lab->now += 200;
+		lab_switch(lab, cpu, t[cpu]);
+		KUNIT_ASSERT_EQ(test, t[cpu]->t.cid, cpu);
+		lab_switch(lab, cpu, NULL);
+	}
+	KUNIT_EXPECT_EQ(test, lab_stats(lab).hit, 1000ULL);
+	lab_expect_ok(test, lab);
+}
+
+/* ---- the cache itself ---- */
+
+static void many_mms(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 2, CID_KEEP_FOREVER);
+	struct lab_task *t[12][2];
+	struct cid_stats st;
+	int i, round;
+
+	for (i = 0; i < 12; i++) {
+		t[i][0] = lab_fork(lab);
+		lab_switch(lab, 0, t[i][0]);
+		t[i][1] = lab_clone(lab, 0);
+		KUNIT_ASSERT_NOT_NULL(test, t[i][1]);
+	}
+	lab_switch(lab, 0, NULL);
+
+	/* As many as fit: nothing but hits once they are in. */
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < CID_CACHE_WORDS; i++) {
+			lab_switch(lab, 0, t[i][0]);
+			lab_switch(lab, 1, t[i][1]);
+		}
+		if (!round)
+			memset(&lab->cache[0].stats, 0, sizeof(st));
+	}
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.hit, 9ULL * CID_CACHE_WORDS);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.evicted, 0ULL);
+
+	/* More than fit: each visit evicts, nothing that runs is touched. */
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < 12; i++) {
+			lab_switch(lab, 0, t[i][0]);
+			KUNIT_EXPECT_NE(test, (int)lab->cache[0].cur, 0);
+			lab_switch(lab, 1, t[(i + 5) % 12][1]);
+		}
+	}
+	st = lab->cache[0].stats;
+	KUNIT_EXPECT_GE(test, st.evicted, 50ULL);
+	KUNIT_EXPECT_EQ(test, st.slow, 0ULL);
+	lab_expect_ok(test, lab);
+}
+
+static void cpu_comes_online(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+	struct lab_mm *mm = lab_group(test, lab, t, 3);
+	int i;
+
+	cid_cache_online(&lab->cache[1]);
+	for (i = 0; i < CID_CACHE_WORDS; i++)
+		KUNIT_EXPECT_EQ(test, lab->cache[1].word[i], CID_EMPTY);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), 2);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), -1);
+	for (i = 0; i < 3; i++)
+		lab_switch(lab, i, t[i]);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), 2);
+	lab_expect_ok(test, lab);
+}
+
+static void one_cpu(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 1, 0);
+	struct lab_task *t[4];
+	int i;
+
+	lab_group(test, lab, t, 4);
+	for (i = 0; i < 20; i++) {
+		lab_switch(lab, 0, t[i % 4]);
+		KUNIT_EXPECT_EQ(test, t[i % 4]->t.cid, 0);
+		if (i % 3 == 0)
+			lab_switch(lab, 0, NULL);
+	}
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, lab_stats(lab).slow, 0ULL);
+}
+
+/* Possible CPUs 1, 6 and 17: three ids for CPU numbers up to 17. */
+static void sparse_cpus(struct kunit *test)
+{
+	static const int cpus[] = { 1, 6, 17 };
+	struct lab *lab = lab_new(test, LAB_CPUS, 0);
+	struct lab_task *t[5];
+	unsigned int seen = 0;
+	int i;
+
+	lab->env.nr_ids = 3;
+	memset(lab->possible, 0, sizeof(lab->possible));
+	for (i = 0; i < 3; i++)
+		lab->possible[0] |= BIT_MASK(cpus[i]);
+	t[0] = lab_fork(lab);
+	lab_switch(lab, 1, t[0]);
+	for (i = 1; i < 5; i++)
+		t[i] = lab_clone(lab, 1);
+	for (i = 1; i < 3; i++)
+		lab_switch(lab, cpus[i], t[i]);
+	for (i = 0; i < 3; i++)
+		seen |= 1U << t[i]->t.cid;
+	KUNIT_EXPECT_EQ(test, seen, 7U);
+	lab_expect_ok(test, lab);
+}
+
+static void each_switch_counts_once(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, 20);
+	struct lab_task *t[6];
+	struct cid_stats st;
+	u64 sum, searches = 0;
+	int i, cpu;
+
+	lab_group(test, lab, t, 6);
+	for (cpu = 0; cpu < 4; cpu++)
+		memset(&lab->cache[cpu].stats, 0, sizeof(st));
+	prandom_seed_state(&lab->rnd, 11);
+	for (i = 0; i < 3000; i++) {
+		struct lab_task *n = t[prandom_u32_state(&lab->rnd) % 6];
+
+		cpu = prandom_u32_state(&lab->rnd) % 4;
+		lab->now += prandom_u32_state(&lab->rnd) % 4;
+		if (n->cpu >= 0)
+			lab_switch(lab, n->cpu, NULL);
+		if (prandom_u32_state(&lab->rnd) % 5 == 0)
+			lab_evict(lab, cpu);
+		lab_switch(lab, cpu, n);
+	}
+	st = lab_stats(lab);
+	sum = st.hand_over + st.single + st.hit + st.last_id + st.own_id +
+	      st.free_id + st.stolen + st.compacted + st.slow;
+	KUNIT_EXPECT_EQ(test, sum, 3000ULL);
+	for (i = 0; i < CID_PROBE_BUCKETS; i++)
+		searches += st.probes[i];
+	KUNIT_EXPECT_LE(test, st.last_id + st.own_id + st.free_id + st.stolen +
+			st.compacted + st.slow, searches);
+	lab_expect_ok(test, lab);
+}
+
+/* ---- random ---- */
+
+#define RND_STEPS	1000000UL
+#define RND_TASKS	4
+#define RND_MMS		2
+
+static u32 rnd(struct lab *lab, u32 n)
+{
+	return prandom_u32_state(&lab->rnd) % n;
+}
+
+static unsigned int rnd_count(struct lab *lab)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < LAB_TASKS; i++)
+		n += lab->task[i].live;
+	return n;
+}
+
+static unsigned int rnd_mms(struct lab *lab)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < LAB_MMS; i++)
+		n += lab->mm[i].live;
+	return n;
+}
+
+/* A search that starts now would wait for the operation around it. */
+static bool rnd_blocked(struct lab_mm *mm)
+{
+	return cid_gate_closed(mm->cm.episode) || raw_spin_is_locked(&mm->cm.lock);
+}
+
+static void rnd_switch(struct lab *lab, int cpu)
+{
+	struct lab_task *t = &lab->task[rnd(lab, RND_TASKS)];
+
+	if (!t->live || t->cpu != -1)
+		t = NULL;
+	if (t && rnd_blocked(t->mm))
+		return;
+	if (t && rnd(lab, 3) == 0)
+		t->t.cid = (int)rnd(lab, lab->env.nr_ids + 1) - 1;
+	lab_switch(lab, cpu, t);
+}
+
+/* One operation of a CPU that is not in the middle of one. */
+static void rnd_op(struct lab *lab, int cpu)
+{
+	struct lab_task *t = lab->cpu[cpu].curr;
+	unsigned int op = rnd(lab, 16);
+
+	lab->now += rnd(lab, 2);
+	/* Two that exited at the same time may have been the last ones. */
+	if (!rnd_count(lab))
+		lab_fork(lab);
+	if (!t) {
+		if (op == 0)
+			lab_evict(lab, cpu);
+		else
+			rnd_switch(lab, cpu);
+		return;
+	}
+	if (t->t.active == CID_EXEC) {
+		/* the only thing it can do, besides being switched */
+		if (op < 8) {
+			if (op < 4 && rnd_mms(lab) < RND_MMS)
+				lab_exec_mmap(lab, cpu);
+			if (!rnd_blocked(t->mm))
+				lab_exec_after(lab, cpu);
+		} else {
+			rnd_switch(lab, cpu);
+		}
+		return;
+	}
+	switch (op) {
+	case 0:
+	case 1:
+		if (rnd_count(lab) < RND_TASKS)
+			lab_clone(lab, cpu);
+		break;
+	case 2:
+		if (rnd_count(lab) < RND_TASKS && rnd_mms(lab) < RND_MMS)
+			lab_fork(lab);
+		break;
+	case 3:
+		if (rnd_count(lab) > 1)
+			lab_exit(lab, cpu);
+		break;
+	case 4:
+		lab_exec_before(lab, cpu);
+		break;
+	case 5:
+		/* a fresh union grows by and by */
+		cid_allow(&t->mm->cm, lab->possible, lab->possible, LAB_CPUS);
+		break;
+	default:
+		rnd_switch(lab, cpu);
+		break;
+	}
+}
+
+static void hook_random(struct lab *lab, int cpu, enum cid_point point,
+			const struct cid_search *s, u64 a, u64 b)
+{
+	lab_oracle(lab);
+	if (lab->depth >= lab->env.nr_cpus)
+		return;
+	lab->depth++;
+	while (!lab->error && lab->steps < RND_STEPS && rnd(lab, 3) == 0) {
+		int other = rnd(lab, lab->env.nr_cpus);
+
+		if (!lab->cpu[other].busy)
+			rnd_op(lab, other);
+	}
+	lab->depth--;
+}
+
+static bool rnd_expired(struct cid_env *env, int cpu, int owner, unsigned int slot)
+{
+	struct lab *lab = env->priv;
+
+	return rnd(lab, 2);
+}
+
+static void random_steps(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, 1);
+	struct cid_stats st;
+	unsigned long ops = 0;
+
+	lab->env.expired = rnd_expired;
+	prandom_seed_state(&lab->rnd, 20260203);
+	lab->hook = hook_random;
+	lab_fork(lab);
+	while (!lab->error && lab->steps < RND_STEPS) {
+		rnd_op(lab, rnd(lab, lab->env.nr_cpus));
+		lab_oracle(lab);
+		if (++ops % 4096 == 0)
+			cond_resched();
+	}
+	st = lab_stats(lab);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_FALSE(test, lab->env.warned);
+	KUNIT_EXPECT_EQ(test, st.slow_again, 0ULL);
+	KUNIT_EXPECT_EQ(test, st.exceeded, 0ULL);
+	/* Every path was taken. */
+	KUNIT_EXPECT_GT(test, st.single, 0ULL);
+	KUNIT_EXPECT_GT(test, st.hit, 0ULL);
+	KUNIT_EXPECT_GT(test, st.hand_over, 0ULL);
+	KUNIT_EXPECT_GT(test, st.last_id, 0ULL);
+	KUNIT_EXPECT_GT(test, st.own_id, 0ULL);
+	KUNIT_EXPECT_GT(test, st.free_id, 0ULL);
+	KUNIT_EXPECT_GT(test, st.stolen, 0ULL);
+	KUNIT_EXPECT_GT(test, st.compacted, 0ULL);
+	KUNIT_EXPECT_GT(test, st.slow, 0ULL);
+	KUNIT_EXPECT_GT(test, st.lost_claims, 0ULL);
+	KUNIT_EXPECT_GT(test, st.lost_resumes, 0ULL);
+	KUNIT_EXPECT_GT(test, st.bound_drops, 0ULL);
+	KUNIT_EXPECT_GT(test, st.materialised, 0ULL);
+	kunit_info(test, "%lu steps, %llu slow paths, %llu lost claims\n",
+		   lab->steps, st.slow, st.lost_claims);
+}
+
+/* ---- threads ---- */
+
+#define RACE_CPUS	6
+#define RACE_TASKS	10
+#define RACE_MMS	2
+#define RACE_LOOPS	40000
+
+enum { RACE_FREE, RACE_TAKEN, RACE_DEAD };
+
+struct race_task {
+	struct cid_task		t;
+	int			state;
+};
+
+struct race_mm {
+	struct cid_mm		cm;
+	u64			owner[RACE_CPUS];
+	unsigned long		allowed[1];
+	int			used_by[RACE_CPUS];
+	/* Plain on purpose: written under the id, the id must order it. */
+	unsigned long		payload[RACE_CPUS];
+	atomic_long_t		total;
+	struct race_task	task[RACE_TASKS];
+};
+
+struct race {
+	struct cid_env		env;
+	struct cid_cache	*ptr[RACE_CPUS];
+	struct cid_cache	cache[RACE_CPUS];
+	struct race_mm		mm[RACE_MMS];
+	int			error;
+	u32			rnd[RACE_CPUS];
+	struct completion	done;
+};
+
+struct race_cpu {
+	struct race		*race;
+	int			cpu;
+};
+
+static void race_fail(struct race *r, int error)
+{
+	cmpxchg_relaxed(&r->error, 0, error);
+}
+
+/* Now and then stay between two accesses, so that the others get there too. */
+static void race_step(struct cid_env *env, int cpu, enum cid_point point,
+		      const struct cid_search *s, u64 a, u64 b)
+{
+	struct race *r = env->priv;
+	u32 x = r->rnd[cpu];
+
+	r->rnd[cpu] = x * 1664525 + 1013904223;
+	x >>= 16;
+#ifdef KUNIT_USERSPACE
+	/* More threads than CPUs: let another one run. */
+	if (point == CID_AT_GATE_WAIT || x % 8 == 0)
+		cond_resched();
+#else
+	if (x % 64 == 0)
+		udelay(1);
+#endif
+}
+
+/* A running task uses its id. */
+static void race_use(struct race *r, struct race_mm *mm, struct race_task *t, int cpu)
+{
+	int k = t->t.cid, i;
+
+	if (k < 0 || k >= RACE_CPUS) {
+		race_fail(r, 1);
+		return;
+	}
+	/* Relaxed: it must not lend the id an order of its own. */
+	if (cmpxchg_relaxed(&mm->used_by[k], 0, cpu + 1))
+		race_fail(r, 2);
+	mm->payload[k]++;
+	for (i = 0; i < 20; i++)
+		barrier();
+	mm->payload[k]++;
+	atomic_long_add(2, &mm->total);
+	if (cmpxchg_relaxed(&mm->used_by[k], cpu + 1, 0) != cpu + 1)
+		race_fail(r, 3);
+}
+
+static struct race_task *race_pick(struct race_mm *mm, u32 start, int state)
+{
+	u32 i;
+
+	for (i = 0; i < RACE_TASKS; i++) {
+		struct race_task *t = &mm->task[(start + i) % RACE_TASKS];
+
+		if (READ_ONCE(t->state) == state &&
+		    cmpxchg_acquire(&t->state, state, RACE_TAKEN) == state)
+			return t;
+	}
+	return NULL;
+}
+
+static int race_thread(void *data)
+{
+	struct race_cpu *rc = data;
+	struct race *r = rc->race;
+	struct cid_cache *cc = &r->cache[rc->cpu];
+	struct race_task *t = NULL;
+	struct race_mm *mm = NULL;
+	int cpu = rc->cpu;
+	struct rnd_state rnd;
+	unsigned long flags;
+	int i;
+
+	prandom_seed_state(&rnd, 1000 + cpu);
+	for (i = 0; i < RACE_LOOPS && !READ_ONCE(r->error); i++) {
+		u32 x = prandom_u32_state(&rnd);
+		struct race_mm *nmm = &r->mm[x % RACE_MMS];
+		struct race_task *n = NULL;
+
+		if (x / 8 % 4)
+			n = race_pick(nmm, x / 64, RACE_FREE);
+		local_irq_save(flags);
+		cid_switch(&r->env, cc, cpu, n ? &nmm->cm : NULL, n ? &n->t : NULL,
+			   (u32)jiffies);
+		if (!n && x / 256 % 8 == 0) {
+			u64 *word = &cc->word[x / 4096 % CID_CACHE_WORDS];
+
+			/* an eviction */
+			smp_store_release(word, CID_EMPTY);
+		}
+		local_irq_restore(flags);
+		if (t) {
+			/* Pairs with the acquire of race_pick(). */
+			smp_store_release(&t->state, RACE_FREE);
+		}
+		t = n;
+		mm = nmm;
+		if (!t)
+			continue;
+		race_use(r, mm, t, cpu);
+
+		if (x / 1024 % 32 < 4) {
+			struct race_task *c = race_pick(mm, x / 64, RACE_DEAD);
+
+			if (c) {
+				cid_task_init(&c->t);
+				local_irq_save(flags);
+				cid_clone(&r->env, cc, cpu, &mm->cm, &t->t, &c->t,
+					  (u32)jiffies);
+				local_irq_restore(flags);
+				/* Pairs with the acquire of race_pick(). */
+				smp_store_release(&c->state, RACE_FREE);
+				race_use(r, mm, t, cpu);
+			}
+		} else if (x / 1024 % 32 == 4) {
+			local_irq_save(flags);
+			cid_exec_before(&r->env, cc, cpu, &mm->cm, &t->t, (u32)jiffies);
+			cid_exec_after(&r->env, cc, cpu, &mm->cm, &t->t, (u32)jiffies);
+			local_irq_restore(flags);
+			race_use(r, mm, t, cpu);
+		} else if (x / 1024 % 32 < 7 && t != &mm->task[0]) {
+			local_irq_save(flags);
+			cid_exit(&r->env, cc, cpu, &mm->cm, &t->t, (u32)jiffies);
+			cid_switch(&r->env, cc, cpu, NULL, NULL, (u32)jiffies);
+			local_irq_restore(flags);
+			/* Pairs with the acquire of race_pick(). */
+			smp_store_release(&t->state, RACE_DEAD);
+			t = NULL;
+		}
+		if (i % 256 == 0)
+			cond_resched();
+	}
+	local_irq_save(flags);
+	cid_switch(&r->env, cc, cpu, NULL, NULL, (u32)jiffies);
+	local_irq_restore(flags);
+	if (t) {
+		/* Pairs with the acquire of race_pick(). */
+		smp_store_release(&t->state, RACE_FREE);
+	}
+	complete(&r->done);
+	while (!kthread_should_stop())
+		msleep(20);
+	return 0;
+}
+
+static void race_setup(struct race *r, u32 keep)
+{
+	unsigned long all = BIT_MASK(RACE_CPUS) - 1;
+	int i, j;
+
+	for (i = 0; i < RACE_CPUS; i++)
+		r->ptr[i] = &r->cache[i];
+	for (i = 0; i < RACE_CPUS; i++)
+		r->rnd[i] = i + 1;
+	r->env.cache = r->ptr;
+	r->env.nr_cpus = RACE_CPUS;
+	r->env.nr_ids = RACE_CPUS;
+	r->env.keep = keep;
+	r->env.quiet = true;
+	r->env.step = race_step;
+	r->env.priv = r;
+	init_completion(&r->done);
+	for (i = 0; i < RACE_MMS; i++) {
+		struct race_mm *mm = &r->mm[i];
+
+		cid_mm_init(&mm->cm, mm->allowed);
+		cid_allow_only(&mm->cm, &all, &all, RACE_CPUS, -1);
+		cid_mm_multi(&mm->cm, mm->owner, i + 1);
+		for (j = 0; j < RACE_TASKS; j++) {
+			cid_task_init(&mm->task[j].t);
+			mm->task[j].state = RACE_DEAD;
+		}
+		cid_fork(&mm->cm, &mm->task[0].t);
+		mm->task[0].state = RACE_FREE;
+	}
+}
+
+static void race_run(struct kunit *test, u32 keep)
+{
+	struct race *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct task_struct *thread[RACE_CPUS];
+	struct race_cpu rc[RACE_CPUS];
+	struct cid_stats st;
+	int i, j;
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	race_setup(r, keep);
+	for (i = 0; i < RACE_CPUS; i++) {
+		rc[i].race = r;
+		rc[i].cpu = i;
+		thread[i] = kthread_run(race_thread, &rc[i], "cid_race/%d", i);
+		KUNIT_EXPECT_FALSE(test, IS_ERR(thread[i]));
+		if (IS_ERR(thread[i]))
+			complete(&r->done);
+	}
+	for (i = 0; i < RACE_CPUS; i++)
+		wait_for_completion(&r->done);
+	for (i = 0; i < RACE_CPUS; i++) {
+		if (!IS_ERR(thread[i]))
+			kthread_stop(thread[i]);
+	}
+
+	KUNIT_EXPECT_EQ(test, r->error, 0);
+	memset(&st, 0, sizeof(st));
+	for (i = 0; i < RACE_CPUS; i++)
+		cid_stats_add(&st, &r->cache[i].stats);
+	KUNIT_EXPECT_EQ(test, st.slow_again, 0ULL);
+	KUNIT_EXPECT_EQ(test, st.exceeded, 0ULL);
+	KUNIT_EXPECT_FALSE(test, r->env.warned);
+	for (i = 0; i < RACE_MMS; i++) {
+		long sum = 0, alive = 0;
+
+		for (j = 0; j < RACE_CPUS; j++)
+			sum += r->mm[i].payload[j];
+		for (j = 0; j < RACE_TASKS; j++)
+			alive += r->mm[i].task[j].state == RACE_FREE;
+		KUNIT_EXPECT_EQ(test, sum, atomic_long_read(&r->mm[i].total));
+		KUNIT_EXPECT_EQ(test, (long)atomic_read(&r->mm[i].cm.users), alive);
+		KUNIT_EXPECT_EQ(test, r->mm[i].cm.episode & 1, 0U);
+	}
+	kunit_info(test, "keep %u: %llu hits, %llu stolen, %llu slow, %llu lost claims\n",
+		   keep, st.hit, st.stolen, st.slow, st.lost_claims);
+}
+
+static void threads_pack(struct kunit *test)
+{
+	race_run(test, 0);
+}
+
+static void threads_keep(struct kunit *test)
+{
+	race_run(test, 2);
+}
+
+static void threads_stick(struct kunit *test)
+{
+	race_run(test, CID_KEEP_FOREVER);
+}
+
+static struct kunit_case cid_cache_cases[] = {
+	KUNIT_CASE(encoding),
+	KUNIT_CASE(seq_wraps_in_use),
+	KUNIT_CASE(generations),
+	KUNIT_CASE(own_retake),
+	KUNIT_CASE(word_before_claim),
+	KUNIT_CASE(steal_in_resume),
+	KUNIT_CASE(evict_in_steal),
+	KUNIT_CASE(every_slot),
+	KUNIT_CASE(new_generation),
+	KUNIT_CASE(oracle_sees_reuse),
+	KUNIT_CASE(single_again),
+	KUNIT_CASE(exec_fails),
+	KUNIT_CASE(exec_succeeds),
+	KUNIT_CASE(exit_order),
+	KUNIT_CASE(inactive_tasks),
+	KUNIT_CASE(adversary),
+	KUNIT_CASE(evict_in_locked_steal),
+	KUNIT_CASE(gate_waits_once),
+	KUNIT_CASE(hand_over),
+	KUNIT_CASE(own_beyond_bound),
+	KUNIT_CASE(bound_changes),
+	KUNIT_CASE(allowed_cpus),
+	KUNIT_CASE(forced_bound),
+	KUNIT_CASE(keep_is_kept),
+	KUNIT_CASE(last_id_is_taken_along),
+	KUNIT_CASE(own_former_id),
+	KUNIT_CASE(compaction_is_capped),
+	KUNIT_CASE(packs),
+	KUNIT_CASE(sticks),
+	KUNIT_CASE(many_mms),
+	KUNIT_CASE(cpu_comes_online),
+	KUNIT_CASE(one_cpu),
+	KUNIT_CASE(sparse_cpus),
+	KUNIT_CASE(each_switch_counts_once),
+	KUNIT_CASE_SLOW(random_steps),
+	KUNIT_CASE_SLOW(threads_pack),
+	KUNIT_CASE_SLOW(threads_keep),
+	KUNIT_CASE_SLOW(threads_stick),
+	{}
+};
+
+static struct kunit_suite cid_cache_suite = {
+	.name		= "cid_cache",
+	.test_cases	= cid_cache_cases,
+};
+
+kunit_test_suite(cid_cache_suite);
+
+MODULE_DESCRIPTION("KUnit tests of the CID cache");
+MODULE_LICENSE("GPL");
