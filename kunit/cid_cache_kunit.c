@@ -31,6 +31,30 @@
 
 #include "../cid_cache.h"
 
+/* As the scheduler calls them: with interrupts off. */
+static void allow_only(struct cid_mm *mm, const unsigned long *mask,
+		       const unsigned long *possible, unsigned int nbits, int cpu)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	cid_allow_only(mm, mask, possible, nbits, cpu);
+	local_irq_restore(flags);
+}
+
+static bool allow(struct cid_mm *mm, const unsigned long *mask,
+		  const unsigned long *possible, unsigned int nbits)
+{
+	unsigned long flags;
+	bool grows;
+
+	local_irq_save(flags);
+	grows = cid_allow(mm, mask, possible, nbits);
+	local_irq_restore(flags);
+
+	return grows;
+}
+
 #define LAB_CPUS	18
 #define LAB_TASKS	128
 #define LAB_MMS		20
@@ -314,7 +338,7 @@ static struct lab_mm *lab_new_mm(struct lab *lab)
 		memset(mm->owner, 0, sizeof(mm->owner));
 		memset(mm->allowed, 0, sizeof(mm->allowed));
 		cid_mm_init(&mm->cm, mm->allowed);
-		cid_allow_only(&mm->cm, lab->possible, lab->possible, LAB_CPUS, -1);
+		allow_only(&mm->cm, lab->possible, lab->possible, LAB_CPUS, -1);
 		mm->live = true;
 		return mm;
 	}
@@ -1212,24 +1236,24 @@ static void allowed_cpus(struct kunit *test)
 	struct cid_mm mm;
 
 	cid_mm_init(&mm, storage);
-	cid_allow_only(&mm, mask, possible, 128, -1);
+	allow_only(&mm, mask, possible, 128, -1);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 1U);
 	/* the mask of init has CPUs that cannot exist */
-	cid_allow_only(&mm, all, possible, 128, -1);
+	allow_only(&mm, all, possible, 128, -1);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 4U);
 
 	/* migrate_disable(): the CPU is not in the mask */
-	cid_allow_only(&mm, mask, possible, 128, 70);
+	allow_only(&mm, mask, possible, 128, 70);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
 	/* no users at this moment, and still it counts */
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 0);
 	mask[0] = BIT_MASK(5) | BIT_MASK(6);
-	KUNIT_EXPECT_TRUE(test, cid_allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_TRUE(test, allow(&mm, mask, possible, 128));
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
-	KUNIT_EXPECT_FALSE(test, cid_allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_FALSE(test, allow(&mm, mask, possible, 128));
 	/* grows only */
 	mask[0] = BIT_MASK(2);
-	KUNIT_EXPECT_FALSE(test, cid_allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_FALSE(test, allow(&mm, mask, possible, 128));
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
 	KUNIT_EXPECT_EQ(test, storage[0], BIT_MASK(2) | BIT_MASK(5));
 	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(6));
@@ -1665,7 +1689,7 @@ static void rnd_op(struct lab *lab, int cpu)
 		break;
 	case 5:
 		/* a fresh union grows by and by */
-		cid_allow(&t->mm->cm, lab->possible, lab->possible, LAB_CPUS);
+		allow(&t->mm->cm, lab->possible, lab->possible, LAB_CPUS);
 		break;
 	default:
 		rnd_switch(lab, cpu);
@@ -1939,7 +1963,7 @@ static void race_setup(struct race *r, u32 keep)
 		struct race_mm *mm = &r->mm[i];
 
 		cid_mm_init(&mm->cm, mm->allowed);
-		cid_allow_only(&mm->cm, &all, &all, RACE_CPUS, -1);
+		allow_only(&mm->cm, &all, &all, RACE_CPUS, -1);
 		cid_mm_multi(&mm->cm, mm->owner, i + 1);
 		for (j = 0; j < RACE_TASKS; j++) {
 			cid_task_init(&mm->task[j].t);

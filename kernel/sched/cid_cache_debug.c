@@ -24,6 +24,9 @@
 /* The largest value of keep_ms, which means for ever. */
 #define CID_KEEP_MS_MAX		(3600 * MSEC_PER_SEC)
 
+/* More than any number or pid takes. */
+#define CID_WORD_LEN		16
+
 static DEFINE_MUTEX(cid_debug_mutex);
 
 /* Under cid_debug_mutex; read without. */
@@ -66,7 +69,8 @@ static_assert(sizeof(struct cid_stats) == ARRAY_SIZE(cid_stat_names) * sizeof(u6
 static int cid_uint_from_user(const char __user *ubuf, size_t cnt, loff_t *ppos,
 			      unsigned int *val)
 {
-	if (*ppos)
+	/* Of a longer text kstrtouint_from_user() would read the beginning. */
+	if (*ppos || cnt >= CID_WORD_LEN)
 		return -EINVAL;
 
 	return kstrtouint_from_user(ubuf, cnt, 10, val);

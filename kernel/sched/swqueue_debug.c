@@ -24,7 +24,8 @@
 static int swqueue_uint_from_user(const char __user *ubuf, size_t cnt,
 				  loff_t *ppos, unsigned int *val)
 {
-	if (*ppos)
+	/* Of a longer text kstrtouint_from_user() would read the beginning. */
+	if (*ppos || cnt >= SWQUEUE_WORD_LEN)
 		return -EINVAL;
 
 	return kstrtouint_from_user(ubuf, cnt, 10, val);

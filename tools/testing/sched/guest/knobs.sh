@@ -77,7 +77,10 @@ done
 bad $SWQUEUE/shards '\n' 'an empty line'
 bad $SWQUEUE/shards '4 5\n' 'two numbers'
 bad $SWQUEUE/shards '\000\001\377' 'binary'
+# Another value than 0, which is what the beginning of it reads as.
+good $SWQUEUE/shards '3\n' 3
 bad $SWQUEUE/shards "$huge" 'five thousand digits'
+good $SWQUEUE/shards '0\n' 0
 bad $SWQUEUE/kick '2\n' 'a value above the range'
 bad $SWQUEUE/kick 'yes\n' 'text'
 bad $SWQUEUE/kick '\n' 'an empty line'

@@ -24,6 +24,13 @@ random()
 	echo $(($(od -An -N4 -tu4 /dev/urandom) % $1))
 }
 
+# counted NAME N: whoever reads it sees the number before or this one.
+counted()
+{
+	echo $2 >/tmp/count.$1.new
+	mv /tmp/count.$1.new /tmp/count.$1
+}
+
 # repeat NAME COMMAND...: run it until told to stop, and count.
 repeat()
 {
@@ -34,7 +41,7 @@ repeat()
 		while [ -e $ALIVE ]; do
 			"$@" || break
 			n=$((n + 1))
-			echo $n >/tmp/count.$name
+			counted $name $n
 		done
 	) &
 }
@@ -49,7 +56,7 @@ rounds()
 		while [ $i -lt "$n" ]; do
 			"$@" $i || { echo "$name: round $i failed" >/tmp/failed; break; }
 			i=$((i + 1))
-			echo $i >/tmp/count.$name
+			counted $name $i
 		done
 	) &
 	waited="$waited $!"
@@ -99,7 +106,7 @@ reshard()
 	chrt -f 5 sh -c 'while read -r shards; do
 			echo $shards >'$SWQUEUE/shards' || exit
 			n=$((n + 1))
-			echo $n >/tmp/count.shards
+			counted shards $n
 		done </tmp/shards' || echo "a write to shards failed" >/tmp/failed
 }
 
@@ -108,7 +115,7 @@ toggle()
 	chrt -f 5 sh -c 'while [ ${n:-0} -lt '"$TOGGLES"' ]; do
 			echo NO_SWQUEUE >'$SCHED/features' && echo SWQUEUE >'$SCHED/features' || exit
 			n=$((n + 1))
-			echo $n >/tmp/count.toggles
+			counted toggles $n
 			sleep 0.01
 		done' || echo "a toggle of the feature failed" >/tmp/failed
 }
@@ -240,17 +247,12 @@ echo 0 >$SWQUEUE/kick
 
 # --- every CPU goes idle once more: the queue is empty
 
-# Whoever runs out of work looks, and takes off what has been stale for more than
-# a quarter of a second. What the guest's own kworkers and this shell leave
-# meanwhile takes another round.
-for round in 1 2 3 4 5; do
-	sleep 1
-	visit || fail "not every CPU can be visited"
-	length=$(stat length)
-	[ "$length" != 0 ] || break
-done
-[ "$length" = 0 ] || fail "the queue holds $length tokens after all CPUs went idle: $(grep '^shard' $SWQUEUE/stats | grep -v 'length 0')"
-say "the queue is empty after $round round(s) of the CPUs going idle"
+# Whoever runs out of work looks, and takes off what has had no surplus for a
+# quarter of a second. What the guest's kworkers leave behind within the last
+# quarter takes another round.
+lengths=$(visit $SWQUEUE/stats 5) ||
+	fail "the queue holds $lengths tokens after all CPUs went idle once, twice...: $(grep '^shard' $SWQUEUE/stats | grep -v 'length 0')"
+say "the queue is empty: $lengths tokens after all CPUs went idle once, twice..."
 
 # --- and it still works: surplus is found
 
