@@ -77,6 +77,7 @@ struct lab_cpu {
 	struct lab_task		*curr;
 	struct lab_mm		*mm;		/* of the operation that is running */
 	unsigned int		bound;		/* highest bound of mm during it */
+	unsigned long		flags;		/* interrupts before it */
 	bool			busy;		/* in the middle of an operation */
 };
 
@@ -267,6 +268,7 @@ static void lab_begin(struct lab *lab, int cpu, struct lab_mm *mm)
 {
 	struct lab_cpu *c = &lab->cpu[cpu];
 
+	local_irq_save(c->flags);
 	c->busy = true;
 	c->mm = mm;
 	c->bound = mm ? cid_bound(&mm->cm) : 0;
@@ -278,6 +280,7 @@ static void lab_end(struct lab *lab, int cpu)
 	lab->cpu[cpu].busy = false;
 	lab->cpu[cpu].mm = NULL;
 	lab_oracle(lab);
+	local_irq_restore(lab->cpu[cpu].flags);
 }
 
 static void lab_check_bound(struct lab *lab, int cpu)
@@ -1266,6 +1269,7 @@ static void forced_bound(struct kunit *test)
 	struct lab_task *t[4];
 	struct lab_mm *mm = lab_group(test, lab, t, 4);
 	unsigned int seen = 0;
+	unsigned long flags;
 	int i;
 
 	WRITE_ONCE(mm->cm.nr_allowed, 1);
@@ -1273,7 +1277,9 @@ static void forced_bound(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		lab_evict(lab, i);
 	for (i = 0; i < 4; i++) {
+		local_irq_save(flags);
 		cid_switch(&lab->env, &lab->cache[i], i, &mm->cm, &t[i]->t, 0);
+		local_irq_restore(flags);
 		KUNIT_EXPECT_GE(test, t[i]->t.cid, 0);
 		KUNIT_EXPECT_LT(test, t[i]->t.cid, 4);
 		seen |= 1U << t[i]->t.cid;
@@ -1290,7 +1296,9 @@ static void forced_bound(struct kunit *test)
 	t[0] = lab_fork(lab);
 	atomic_set(&t[0]->mm->cm.users, 2);
 	lab_switch(lab, 0, NULL);
+	local_irq_save(flags);
 	cid_switch(&lab->env, &lab->cache[0], 0, &t[0]->mm->cm, &t[0]->t, 0);
+	local_irq_restore(flags);
 	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
 }
 

@@ -15,6 +15,7 @@
 #include <linux/bitops.h>
 #include <linux/bug.h>
 #include <linux/build_bug.h>
+#include <linux/lockdep.h>
 #include <linux/printk.h>
 #include <linux/processor.h>
 #include <linux/spinlock.h>
@@ -376,6 +377,8 @@ static bool cid_slow(struct cid_search *s)
 {
 	struct cid_mm *mm = s->mm;
 	bool got = false;
+
+	lockdep_assert_irqs_disabled();
 
 	cid_count(&s->cc->stats.slow);
 	s->pass = CID_PASS_LOCKED;
@@ -765,6 +768,8 @@ bool cid_allow(struct cid_mm *mm, const unsigned long *mask,
 	unsigned int i, longs = BITS_TO_LONGS(nbits);
 	bool grows = false;
 
+	lockdep_assert_irqs_disabled();
+
 	/* Usually there is nothing new; bits never go away, so no lock. */
 	for (i = 0; i < longs && !grows; i++)
 		grows = mask[i] & possible[i] & ~READ_ONCE(mm->allowed[i]);
@@ -791,11 +796,15 @@ bool cid_allow(struct cid_mm *mm, const unsigned long *mask,
  * A concurrent change of its affinity then either is in @mask already or finds
  * the new mm.  @cpu is added because migrate_disable() may keep the task on a
  * CPU that is not in its mask.
+ *
+ * Context: interrupts off.
  */
 void cid_allow_only(struct cid_mm *mm, const unsigned long *mask,
 		    const unsigned long *possible, unsigned int nbits, int cpu)
 {
 	unsigned int i, longs = BITS_TO_LONGS(nbits);
+
+	lockdep_assert_irqs_disabled();
 
 	raw_spin_lock(&mm->aff_lock);
 	for (i = 0; i < longs; i++)

@@ -24,13 +24,6 @@ random()
 	echo $(($(od -An -N4 -tu4 /dev/urandom) % $1))
 }
 
-# counted NAME N: whoever reads it sees the number before or this one.
-counted()
-{
-	echo $2 >/tmp/count.$1.new
-	mv /tmp/count.$1.new /tmp/count.$1
-}
-
 # repeat NAME COMMAND...: run it until told to stop, and count.
 repeat()
 {
@@ -41,7 +34,7 @@ repeat()
 		while [ -e $ALIVE ]; do
 			"$@" || break
 			n=$((n + 1))
-			counted $name $n
+			echo $n >/tmp/count.$name
 		done
 	) &
 }
@@ -56,7 +49,7 @@ rounds()
 		while [ $i -lt "$n" ]; do
 			"$@" $i || { echo "$name: round $i failed" >/tmp/failed; break; }
 			i=$((i + 1))
-			counted $name $i
+			echo $i >/tmp/count.$name
 		done
 	) &
 	waited="$waited $!"
@@ -106,7 +99,7 @@ reshard()
 	chrt -f 5 sh -c 'while read -r shards; do
 			echo $shards >'$SWQUEUE/shards' || exit
 			n=$((n + 1))
-			counted shards $n
+			echo $n >/tmp/count.shards
 		done </tmp/shards' || echo "a write to shards failed" >/tmp/failed
 }
 
@@ -115,7 +108,7 @@ toggle()
 	chrt -f 5 sh -c 'while [ ${n:-0} -lt '"$TOGGLES"' ]; do
 			echo NO_SWQUEUE >'$SCHED/features' && echo SWQUEUE >'$SCHED/features' || exit
 			n=$((n + 1))
-			counted toggles $n
+			echo $n >/tmp/count.toggles
 			sleep 0.01
 		done' || echo "a toggle of the feature failed" >/tmp/failed
 }
@@ -207,9 +200,14 @@ repeat publish publish
 repeat kick kick
 repeat affinity affinity
 repeat partition partition
+# The file is empty for a moment whenever a number is written.
 count()
 {
-	cat /tmp/count.$1 2>/dev/null || echo 0
+	n=
+	while [ -z "$n" ] && [ -e /tmp/count.$1 ]; do
+		n=$(cat /tmp/count.$1)
+	done
+	echo ${n:-0}
 }
 for pid in $waited; do
 	while kill -0 $pid 2>/dev/null; do
