@@ -248,7 +248,7 @@ echo 0 >$SWQUEUE/kick
 # Whoever runs out of work looks, and takes off what has had no surplus for a
 # quarter of a second. What the guest's kworkers leave behind within the last
 # quarter takes another round.
-lengths=$(visit $SWQUEUE/stats 5) ||
+lengths=$(visit $SWQUEUE/stats 10) ||
 	fail "the queue holds $lengths tokens after all CPUs went idle once, twice...: $(grep '^shard' $SWQUEUE/stats | grep -v 'length 0')"
 say "the queue is empty: $lengths tokens after all CPUs went idle once, twice..."
 
