@@ -314,7 +314,8 @@ static inline void mock_check(struct kunit *test)
 			for (nr = 0; nr < s->nr_named && s->named[nr] != t->cpu; nr++)
 				;
 			if (s->nr_named)
-				KUNIT_EXPECT_LT_MSG(test, nr, s->nr_named, "CPU %d has no name", t->cpu);
+				KUNIT_EXPECT_LT_MSG(test, nr, s->nr_named,
+						    "CPU %d has no name", t->cpu);
 		}
 		nr = s->nr;
 		KUNIT_EXPECT_GE(test, s->longest, nr);
@@ -512,6 +513,7 @@ static inline int mock_look(int self, unsigned int how)
 
 /* Under @cpu's lock, which is also dropped. */
 static inline enum swq_visit mock_visit_locked(int self, int cpu)
+	__releases(&mock->rq[cpu].lock)
 {
 	struct mock_rq *rq = &mock->rq[cpu];
 	enum swq_visit result = SWQ_VISIT_STALE;

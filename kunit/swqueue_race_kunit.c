@@ -259,6 +259,7 @@ static void random_synchronize(void)
 }
 
 static void lock_rq(struct person *p, int cpu)
+	__acquires(&mock->rq[cpu].lock)
 {
 	if (play->free_running) {
 		raw_spin_lock(&mock->rq[cpu].lock);
@@ -275,6 +276,7 @@ static void lock_rq(struct person *p, int cpu)
 }
 
 static void unlock_rq(int cpu)
+	__releases(&mock->rq[cpu].lock)
 {
 	raw_spin_unlock(&mock->rq[cpu].lock);
 }

@@ -1091,7 +1091,7 @@ static void step_reshard(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, mock->l->nr_shards, 2u);
 	for (cpu = 0; cpu < 12; cpu++) {
-		KUNIT_EXPECT_PTR_EQ(test, mock_cpu(cpu)->layout, mock->l);
+		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(mock_cpu(cpu)->layout), mock->l);
 		KUNIT_EXPECT_EQ_MSG(test, mock_linked(cpu), cpu == 8 || cpu == 9 || cpu == 0,
 				    "CPU %d: surplus lost", cpu);
 	}

@@ -277,14 +277,18 @@ static void swq_lock_counted(struct swq_shard *s, struct swq_cpu *self)
 	swq_count(self, SWQ_STAT_LOCKS);
 }
 
-static bool swq_trylock(struct swq_shard *s, struct swq_cpu *self)
+static bool __swq_trylock(struct swq_shard *s, struct swq_cpu *self)
 {
 	if (!raw_spin_trylock(&s->lock))
 		return false;
 
 	swq_lock_counted(s, self);
+	/* For sparse, which counts within a function; the macro takes it again. */
+	__release(&s->lock);
 	return true;
 }
+
+#define swq_trylock(s, self)	__cond_lock(&(s)->lock, __swq_trylock(s, self))
 
 static void swq_lock(struct swq_shard *s, struct swq_cpu *self)
 	__acquires(&s->lock)
@@ -346,7 +350,7 @@ static void swq_name(struct swq_shard *s, const struct swq_token *t)
 		return;
 	}
 	WRITE_ONCE(s->named[s->nr - 1], t->cpu);
-	smp_store_release(&s->nr_named, s->nr);
+	smp_store_release(&s->nr_named, s->nr);	/* names, then number */
 }
 
 static void swq_unname(struct swq_shard *s, const struct swq_token *gone)
@@ -364,7 +368,7 @@ static void swq_unname(struct swq_shard *s, const struct swq_token *gone)
 			i++;
 		WRITE_ONCE(s->named[i], s->named[s->nr]);
 	}
-	smp_store_release(&s->nr_named, s->nr);
+	smp_store_release(&s->nr_named, s->nr);	/* names, then number */
 }
 
 static void swq_link_on(struct swq_shard *s, struct swq_token *t,
@@ -401,11 +405,12 @@ static void swq_unlink(struct swq_layout *l, struct swq_shard *s,
 	WRITE_ONCE(s->nr, s->nr - 1);
 	swq_unname(s, t);
 	swq_step(l, SWQ_STEP_REMOVED, t);
-	smp_store_release(&t->state, SWQ_UNLINKED);
+	smp_store_release(&t->state, SWQ_UNLINKED);	/* list, then state */
 }
 
 static bool swq_token_linked(const struct swq_token *t)
 {
+	/* Pairs with the release in swq_unlink(). */
 	return smp_load_acquire(&t->state) == SWQ_LINKED;
 }
 
@@ -470,7 +475,7 @@ void swq_publish(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
 		 * its last look sees the counts.
 		 */
 		if (!(how & SWQ_PUB_ORDERED))
-			smp_mb();
+			smp_mb();	/* counts, then state */
 		if (swq_token_linked(t)) {
 			swq_count(self, SWQ_STAT_SKIPPED_LINKED);
 			goto kick;
@@ -483,7 +488,7 @@ void swq_publish(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
 	 * barriers in swq_idle_enter().
 	 */
 	if (READ_ONCE(l->kick))
-		smp_mb();
+		smp_mb();	/* list, then announcements */
 kick:
 	swq_step(l, SWQ_STEP_PUBLISHED, t);
 	/* A linked token may have been refused by all, so look even if skipped. */
@@ -828,27 +833,31 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
  * other.  Then leave a note and try once more; the barrier pairs with the one
  * in swq_missed(): either the holder sees the note, or the lock is free by now.
  */
-static bool swq_look_lock(struct swq_layout *l, struct swq_shard *s,
-			  struct swq_cpu *self, bool own, unsigned int how)
+static bool __swq_look_lock(struct swq_layout *l, struct swq_shard *s,
+			    struct swq_cpu *self, bool own, unsigned int how)
 {
 	if (own) {
 		swq_lock(s, self);
+		__release(&s->lock);
 		return true;
 	}
-	if (swq_trylock(s, self))
+	if (__swq_trylock(s, self))
 		return true;
 
 	if (how & SWQ_LOOK_LAST) {
 		WRITE_ONCE(s->missed, 1);
 		swq_step(l, SWQ_STEP_MISSED, NULL);
-		smp_mb();
-		if (swq_trylock(s, self))
+		smp_mb();	/* note, then lock */
+		if (__swq_trylock(s, self))
 			return true;
 	}
 
 	swq_count(self, SWQ_STAT_PULL_BUSY);
 	return false;
 }
+
+#define swq_look_lock(l, s, self, own, how)				\
+	__cond_lock(&(s)->lock, __swq_look_lock(l, s, self, own, how))
 
 static struct swq_token *swq_look_shard(struct swq_layout *l,
 					struct swq_shard *s,
@@ -875,7 +884,7 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 			left = s->nr;
 		first = false;
 
-		nr = min(left, (unsigned int)SWQ_LOOKAHEAD);
+		nr = min_t(unsigned int, left, SWQ_LOOKAHEAD);
 		left -= nr;
 		t = swq_look_locked(l, s, self, nr);
 		swq_hint_clear_if_empty(l, s);

@@ -445,8 +445,8 @@ static inline void swq_count(struct swq_cpu *c, enum swq_stat stat)
  *
  * Return: its place, or NULL if it is not a CPU of this LLC.
  */
-static inline const struct swq_place *swq_place_of(const struct swq_layout *l,
-						int cpu)
+static inline const struct swq_place *
+swq_place_of(const struct swq_layout *l, int cpu)
 {
 	unsigned int i = cpu - l->base;
 

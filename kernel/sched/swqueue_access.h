@@ -37,12 +37,11 @@ static struct sched_domain *swqueue_common_domain(int src, int dst)
 {
 	struct sched_domain *sd;
 
-	for_each_domain(dst, sd) {
-		if (cpumask_test_cpu(src, sched_domain_span(sd)))
-			return sd;
-	}
+	sd = rcu_dereference_check_sched_domain(cpu_rq(dst)->sd);
+	while (sd && !cpumask_test_cpu(src, sched_domain_span(sd)))
+		sd = rcu_dereference_check_sched_domain(sd->parent);
 
-	return NULL;
+	return sd;
 }
 
 /**

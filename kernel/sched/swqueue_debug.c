@@ -67,6 +67,7 @@ static ssize_t swqueue_shards_write(struct file *file, const char __user *ubuf,
 	*ppos += cnt;
 	return cnt;
 }
+
 SWQUEUE_FOPS(shards);
 
 static const char *const swqueue_publish_names[] = { "surplus", "wakeup" };
@@ -103,6 +104,7 @@ static ssize_t swqueue_publish_write(struct file *file, const char __user *ubuf,
 	*ppos += cnt;
 	return cnt;
 }
+
 SWQUEUE_FOPS(publish);
 
 static int swqueue_kick_show(struct seq_file *m, void *v)
@@ -127,6 +129,7 @@ static ssize_t swqueue_kick_write(struct file *file, const char __user *ubuf,
 	*ppos += cnt;
 	return cnt;
 }
+
 SWQUEUE_FOPS(kick);
 
 static const struct swq_layout *swqueue_layout_of(int cpu)

@@ -206,7 +206,8 @@ static __always_inline void swqueue_idle(int cpu)
 static inline void swqueue_enqueued(struct rq *rq, struct task_struct *p,
 				    int wake_flags) { }
 /* No function: even an empty one changes the order of a compare in __schedule(). */
-#define swqueue_switch(rq, prev, next)	do { } while (0)
+#define swqueue_switch(rq, prev, next)					\
+	do { (void)(rq); (void)(prev); (void)(next); } while (0)
 static inline void swqueue_tick(struct rq *rq) { }
 static inline int swqueue_newidle(struct rq *this_rq) { return 0; }
 static inline void swqueue_idle(int cpu) { }

@@ -154,7 +154,7 @@ bool swq_idle_enter(struct swq_layout *l, struct swq_cpu *self)
 	swq_step(l, SWQ_STEP_ANNOUNCE, &self->token);
 	if (!test_bit(bit, &ann->bits)) {
 		set_bit(bit, &ann->bits);
-		smp_mb__after_atomic();
+		smp_mb__after_atomic();	/* bit, then last look */
 	}
 	swq_step(l, SWQ_STEP_ANNOUNCED, &self->token);
 
