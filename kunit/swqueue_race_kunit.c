@@ -259,26 +259,23 @@ static void random_synchronize(void)
 }
 
 static void lock_rq(struct person *p, int cpu)
-	__acquires(&mock->rq[cpu].lock)
 {
-	if (play->free_running) {
-		raw_spin_lock(&mock->rq[cpu].lock);
-		return;
-	}
-	while (!raw_spin_trylock(&mock->rq[cpu].lock)) {
-		/* Whoever has it stands still: no way out but to break in. */
-		if (READ_ONCE(play->stop)) {
-			raw_spin_lock(&mock->rq[cpu].lock);
+	while (!play->free_running) {
+		if (raw_spin_trylock(&mock->rq[cpu].lock)) {
+			__release(&mock->rq[cpu].lock);
 			return;
 		}
+		/* Whoever has it stands still: no way out but to break in. */
+		if (READ_ONCE(play->stop))
+			break;
 		let_others(p);
 	}
+	mock_lock(cpu);
 }
 
 static void unlock_rq(int cpu)
-	__releases(&mock->rq[cpu].lock)
 {
-	raw_spin_unlock(&mock->rq[cpu].lock);
+	mock_unlock(cpu);
 }
 
 static struct swq_layout *layout_of(int cpu)

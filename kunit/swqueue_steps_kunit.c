@@ -1147,7 +1147,7 @@ static void step_reshard_to_nothing(struct kunit *test)
 	list_add(&l->entry, &old);
 	swq_replace(&old, &new, &mock_replace_ops);
 	for (cpu = 0; cpu < 16; cpu++) {
-		KUNIT_EXPECT_NULL(test, mock_cpu(cpu)->layout);
+		KUNIT_EXPECT_NULL(test, rcu_access_pointer(mock_cpu(cpu)->layout));
 		KUNIT_EXPECT_FALSE(test, mock_linked(cpu));
 	}
 	KUNIT_EXPECT_TRUE(test, list_empty(&old));

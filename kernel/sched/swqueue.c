@@ -277,18 +277,17 @@ static void swq_lock_counted(struct swq_shard *s, struct swq_cpu *self)
 	swq_count(self, SWQ_STAT_LOCKS);
 }
 
-static bool __swq_trylock(struct swq_shard *s, struct swq_cpu *self)
+/* For sparse, which counts within a function: callers use __cond_lock(). */
+static bool swq_trylock(struct swq_shard *s, struct swq_cpu *self)
 {
-	if (!raw_spin_trylock(&s->lock))
-		return false;
+	if (raw_spin_trylock(&s->lock)) {
+		swq_lock_counted(s, self);
+		__release(&s->lock);
+		return true;
+	}
 
-	swq_lock_counted(s, self);
-	/* For sparse, which counts within a function; the macro takes it again. */
-	__release(&s->lock);
-	return true;
+	return false;
 }
-
-#define swq_trylock(s, self)	__cond_lock(&(s)->lock, __swq_trylock(s, self))
 
 static void swq_lock(struct swq_shard *s, struct swq_cpu *self)
 	__acquires(&s->lock)
@@ -431,7 +430,7 @@ static void swq_link(struct swq_layout *l, struct swq_cpu *r,
 	struct swq_shard *s = &l->shards[home->shard];
 
 	swq_step(l, SWQ_STEP_LINK, &r->token);
-	if (!swq_trylock(s, self)) {
+	if (!__cond_lock(&s->lock, swq_trylock(s, self))) {
 		if (own && own->shard != home->shard) {
 			s = &l->shards[own->shard];
 			swq_count(self, SWQ_STAT_LINKED_AWAY);
@@ -833,31 +832,28 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
  * other.  Then leave a note and try once more; the barrier pairs with the one
  * in swq_missed(): either the holder sees the note, or the lock is free by now.
  */
-static bool __swq_look_lock(struct swq_layout *l, struct swq_shard *s,
-			    struct swq_cpu *self, bool own, unsigned int how)
+static bool swq_look_lock(struct swq_layout *l, struct swq_shard *s,
+			  struct swq_cpu *self, bool own, unsigned int how)
 {
 	if (own) {
 		swq_lock(s, self);
 		__release(&s->lock);
 		return true;
 	}
-	if (__swq_trylock(s, self))
+	if (swq_trylock(s, self))
 		return true;
 
 	if (how & SWQ_LOOK_LAST) {
 		WRITE_ONCE(s->missed, 1);
 		swq_step(l, SWQ_STEP_MISSED, NULL);
 		smp_mb();	/* note, then lock */
-		if (__swq_trylock(s, self))
+		if (swq_trylock(s, self))
 			return true;
 	}
 
 	swq_count(self, SWQ_STAT_PULL_BUSY);
 	return false;
 }
-
-#define swq_look_lock(l, s, self, own, how)				\
-	__cond_lock(&(s)->lock, __swq_look_lock(l, s, self, own, how))
 
 static struct swq_token *swq_look_shard(struct swq_layout *l,
 					struct swq_shard *s,
@@ -878,7 +874,7 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 	do {
 		unsigned int nr;
 
-		if (!swq_look_lock(l, s, self, own, how))
+		if (!__cond_lock(&s->lock, swq_look_lock(l, s, self, own, how)))
 			return NULL;
 		if (first)
 			left = s->nr;

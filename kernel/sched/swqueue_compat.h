@@ -16,12 +16,13 @@
  * Proxy execution (6.17) tells the task that is executed from the one on whose
  * behalf; what waits is decided by the latter's class.  Under @rq's lock.
  */
+static inline struct task_struct *swqueue_curr(struct rq *rq)
+{
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
-#define swqueue_curr(rq)						\
-	rcu_dereference_protected((rq)->donor, lockdep_is_held(__rq_lockp(rq)))
+	return rcu_dereference_protected(rq->donor, lockdep_is_held(__rq_lockp(rq)));
 #else
-#define swqueue_curr(rq)						\
-	rcu_dereference_protected((rq)->curr, lockdep_is_held(__rq_lockp(rq)))
+	return rcu_dereference_protected(rq->curr, lockdep_is_held(__rq_lockp(rq)));
 #endif
+}
 
 #endif /* _KERNEL_SCHED_SWQUEUE_COMPAT_H */
