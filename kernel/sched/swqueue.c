@@ -277,18 +277,6 @@ static void swq_lock_counted(struct swq_shard *s, struct swq_cpu *self)
 	swq_count(self, SWQ_STAT_LOCKS);
 }
 
-/* For sparse, which counts within a function: callers use __cond_lock(). */
-static bool swq_trylock(struct swq_shard *s, struct swq_cpu *self)
-{
-	if (raw_spin_trylock(&s->lock)) {
-		swq_lock_counted(s, self);
-		__release(&s->lock);
-		return true;
-	}
-
-	return false;
-}
-
 static void swq_lock(struct swq_shard *s, struct swq_cpu *self)
 	__acquires(&s->lock)
 {
@@ -430,7 +418,9 @@ static void swq_link(struct swq_layout *l, struct swq_cpu *r,
 	struct swq_shard *s = &l->shards[home->shard];
 
 	swq_step(l, SWQ_STEP_LINK, &r->token);
-	if (!__cond_lock(&s->lock, swq_trylock(s, self))) {
+	if (raw_spin_trylock(&s->lock)) {
+		swq_lock_counted(s, self);
+	} else {
 		if (own && own->shard != home->shard) {
 			s = &l->shards[own->shard];
 			swq_count(self, SWQ_STAT_LINKED_AWAY);
@@ -837,22 +827,28 @@ static bool swq_look_lock(struct swq_layout *l, struct swq_shard *s,
 {
 	if (own) {
 		swq_lock(s, self);
+		/* For sparse, which counts within a function: see the caller. */
 		__release(&s->lock);
 		return true;
 	}
-	if (swq_trylock(s, self))
-		return true;
+	if (raw_spin_trylock(&s->lock))
+		goto locked;
 
 	if (how & SWQ_LOOK_LAST) {
 		WRITE_ONCE(s->missed, 1);
 		swq_step(l, SWQ_STEP_MISSED, NULL);
 		smp_mb();	/* note, then lock */
-		if (swq_trylock(s, self))
-			return true;
+		if (raw_spin_trylock(&s->lock))
+			goto locked;
 	}
 
 	swq_count(self, SWQ_STAT_PULL_BUSY);
 	return false;
+
+locked:
+	swq_lock_counted(s, self);
+	__release(&s->lock);
+	return true;
 }
 
 static struct swq_token *swq_look_shard(struct swq_layout *l,
