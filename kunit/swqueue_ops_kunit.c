@@ -231,9 +231,9 @@ static bool model_marked(int self, int cpu)
 }
 
 /* Stale, but not for long enough. */
-static bool model_stays(int cpu, s32 patience)
+static bool model_stays(int cpu, u32 patience)
 {
-	return (s32)(mock->clock - model->cpu[cpu].surplus_at) < patience;
+	return mock->clock - model->cpu[cpu].surplus_at < patience;
 }
 
 /* A few, all of them stale, and none for long enough. */
@@ -253,7 +253,7 @@ static int model_look_shard(int self, unsigned int shard, bool last)
 {
 	struct model_shard *s = &model->shard[shard];
 	unsigned int left = s->nr, n;
-	s32 patience;
+	u32 patience;
 	int cpu, popped = -1;
 
 	if (!last && model_all_stay(s))

@@ -75,11 +75,6 @@ static void step_stale(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_look(2, 0), -1);
 	KUNIT_EXPECT_TRUE(test, mock_linked(0));
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 1);
-	/* It got surplus, and lost it, while the looker read the time. */
-	WRITE_ONCE(mock_cpu(0)->surplus_at, mock->clock + 1);
-	KUNIT_EXPECT_EQ(test, mock_look(3, 0), -1);
-	KUNIT_EXPECT_TRUE(test, mock_linked(0));
-	WRITE_ONCE(mock_cpu(0)->surplus_at, mock->clock);
 	/* Nothing came since. */
 	mock_later();
 	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
@@ -87,6 +82,24 @@ static void step_stale(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, swq_hinted(mock->l));
 	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_DISCARDED), 1ul);
 	KUNIT_EXPECT_EQ(test, mock_locks(mock->l), locks + 2);
+	mock_check(test);
+}
+
+/* No surplus since boot, or for weeks: jiffies have wrapped, or are about to. */
+static void step_stale_since_boot(struct kunit *test)
+{
+	static const u32 clocks[] = { INITIAL_JIFFIES, INT_MAX, 1U + INT_MAX, U32_MAX };
+	unsigned int i;
+
+	mock_setup(test, 8, 1, 2);
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		mock_link(0);
+		mock_fill(0, FREE, 0, 0);
+		mock->clock = clocks[i];
+		WRITE_ONCE(mock_cpu(0)->surplus_at, 0);
+		KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
+		KUNIT_EXPECT_FALSE_MSG(test, mock_linked(0), "clock %u", clocks[i]);
+	}
 	mock_check(test);
 }
 
@@ -1456,6 +1469,7 @@ static void step_stat_names(struct kunit *test)
 
 static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_stale),
+	KUNIT_CASE(step_stale_since_boot),
 	KUNIT_CASE(step_stale_hides_nothing),
 	KUNIT_CASE(step_stale_many),
 	KUNIT_CASE(step_second_look),

@@ -19,9 +19,9 @@
 #include "cid_cache.h"
 
 /*
- * How long a parked id stays its CPU's unless keep_ms says something else.  Longer
- * than most waits of a busy server, and short enough that the ids of threads which
- * went to sleep come back within a few ticks.
+ * How long a parked id stays its CPU's unless keep_ms says something else.  Meant
+ * to outlast short waits, so that a thread which comes back finds its id.  Not yet
+ * chosen by measurement.
  */
 #define CID_KEEP_MS_DEFAULT	20
 

@@ -723,12 +723,17 @@ static void swq_mark(struct swq_cpu *self, const struct swq_cpu *r,
  * it costs each look what the look has read by now.
  */
 static bool swq_dormant(struct swq_layout *l, const struct swq_token *t,
-			s32 patience)
+			u32 patience)
 {
 	const struct swq_cpu *r = container_of(t, struct swq_cpu, token);
+	/* Before the time, which must not be the earlier one. */
+	u32 at = READ_ONCE(r->surplus_at);
 
-	/* Signed: its runqueue may have got surplus this moment. */
-	return (s32)(swq_now(l) - READ_ONCE(r->surplus_at)) >= patience;
+	/*
+	 * Unsigned: a runqueue that had no surplus since boot, when jiffies are
+	 * about to wrap, or for weeks, has had none lately.
+	 */
+	return swq_now(l) - at >= patience;
 }
 
 /*
@@ -781,7 +786,7 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 					 struct swq_cpu *self,
 					 unsigned int nr)
 {
-	s32 patience = s->nr_named ? SWQ_STALE_JIFFIES : 0;
+	u32 patience = s->nr_named ? SWQ_STALE_JIFFIES : 0;
 	struct swq_token *t;
 
 	lockdep_assert_held(&s->lock);

@@ -14,8 +14,8 @@
  *   work at exit, exec, or a change of class or affinity.  A token is linked
  *   when its runqueue gains a waiter (publication) and stays linked until a
  *   CPU that looks for work pops it, or finds that it has been stale for some
- *   time and discards it.  A runqueue whose surplus comes and
- *   goes writes nothing shared at all.
+ *   time and discards it.  A runqueue whose surplus comes and goes writes
+ *   nothing shared at all.
  *
  *   A CPU that pops a token owes its runqueue a visit: under that runqueue's
  *   lock it takes a task, or finds that it cannot, and publishes again what
