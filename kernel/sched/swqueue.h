@@ -139,7 +139,8 @@ struct swq_token {
 
 /**
  * enum swq_stat - per-CPU event counters
- * @SWQ_STAT_ENQUEUED: tasks enqueued, woken or moved
+ * @SWQ_STAT_ENQUEUED: tasks enqueued, woken or moved, without those of
+ *	@SWQ_STAT_DEFERRED
  * @SWQ_STAT_LINKED: tokens linked
  * @SWQ_STAT_LINKED_AWAY: those of them linked on another shard than the home
  * @SWQ_STAT_UNLINKED: tokens taken off by their owner

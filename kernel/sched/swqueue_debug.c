@@ -172,25 +172,36 @@ static void swqueue_shard_cpus(struct seq_file *m, const struct swq_layout *l,
 	seq_printf(m, "%*pbl", cpumask_pr_args(mask));
 }
 
+static unsigned long swqueue_sum(enum swq_stat which)
+{
+	unsigned long sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		const unsigned long *stat = per_cpu(swqueue_cpus, cpu).stat;
+
+		sum += READ_ONCE(stat[which]);
+		/* An enqueue that was put off is counted in one place only. */
+		if (which == SWQ_STAT_ENQUEUED)
+			sum += READ_ONCE(stat[SWQ_STAT_DEFERRED]);
+	}
+
+	return sum;
+}
+
 static int swqueue_stats_show(struct seq_file *m, void *v)
 {
 	unsigned int longest = 0, length = 0, i;
 	const struct swq_layout *l;
 	cpumask_var_t mask;
-	int cpu;
 
 	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
 
 	mutex_lock(&swqueue_mutex);
 
-	for (i = 0; i < SWQ_NR_STATS; i++) {
-		unsigned long sum = 0;
-
-		for_each_possible_cpu(cpu)
-			sum += READ_ONCE(per_cpu(swqueue_cpus, cpu).stat[i]);
-		seq_printf(m, "%s %lu\n", swq_stat_names[i], sum);
-	}
+	for (i = 0; i < SWQ_NR_STATS; i++)
+		seq_printf(m, "%s %lu\n", swq_stat_names[i], swqueue_sum(i));
 
 	list_for_each_entry(l, &swqueue_layouts, entry) {
 		for (i = 0; i < l->nr_shards; i++) {

@@ -62,6 +62,18 @@ static inline bool swqueue_surplus(const struct rq *rq)
 }
 
 /*
+ * The same in one comparison: fair tasks that can run, and tasks of other
+ * classes.  Only under @rq's lock, where the three counts fit together.  Most of
+ * the time they say that there is none.
+ */
+static __always_inline bool swqueue_surplus_locked(const struct rq *rq)
+{
+	unsigned int fair = rq->cfs.h_nr_runnable;
+
+	return unlikely(fair + rq->nr_running - rq->cfs.h_nr_queued > 1) && fair;
+}
+
+/*
  * A sync wakeup onto the waker's own CPU, 1 -> 2: what a pair of tasks that
  * share a CPU does all the time, so it is decided inline, by as little as will
  * do.  Whatever else is on this runqueue, its next switch or tick resolves it.
@@ -87,8 +99,9 @@ static __always_inline bool swqueue_defer(struct rq *rq, int wake_flags)
  * @p: the task
  * @wake_flags: WF_*
  *
- * Called at the end of wakeup_preempt(), which follows every enqueue that can
- * make a task wait: wakeup, fork, migration, change of affinity or class.
+ * Called by wakeup_preempt(), which follows every enqueue that can make a task
+ * wait: wakeup, fork, migration, change of affinity or class.  At its begin, so
+ * that the compiler need not keep the arguments.
  *
  * Context: @rq's lock held, interrupts off.
  */
@@ -99,10 +112,12 @@ static __always_inline void swqueue_enqueued(struct rq *rq,
 	if (!sched_feat(SWQUEUE))
 		return;
 
-	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_ENQUEUED]);
+	/* Counts by itself: it is what happens most. */
 	if (swqueue_defer(rq, wake_flags))
 		return;
-	if (!swqueue_surplus(rq) && !static_branch_unlikely(&swqueue_link_all))
+	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_ENQUEUED]);
+	if (!swqueue_surplus_locked(rq) &&
+	    !static_branch_unlikely(&swqueue_link_all))
 		return;
 
 	__swqueue_enqueued(rq, p, wake_flags);
@@ -145,7 +160,7 @@ static __always_inline void swqueue_switch(struct rq *rq,
 	 * and had its full barrier, or by an attach of newidle, which has
 	 * published by itself: a discard that we do not see here has seen them.
 	 */
-	if (!swqueue_surplus(rq)) {
+	if (!swqueue_surplus_locked(rq)) {
 		this_cpu_write(swqueue_cpus.deferred, false);
 	} else if (this_cpu_read(swqueue_cpus.token.state) == SWQ_LINKED) {
 		this_cpu_write(swqueue_cpus.deferred, false);
@@ -172,20 +187,22 @@ static __always_inline void swqueue_tick(struct rq *rq)
 /**
  * swqueue_newidle() - this CPU has nothing left to run
  * @this_rq: its runqueue
+ * @pulled: set if there is something to run now, as sched_balance_newidle()
+ *	returns it: above 0 for fair tasks, below 0 for tasks of another class
  *
  * Called from sched_balance_newidle() before the walk over the domains, which
  * goes on as ever if nothing came of it.
  *
  * Context: @this_rq's lock held, but unpinned: it may be dropped and retaken.
- * Return: as sched_balance_newidle(): above 0 if there are fair tasks to run
- * now, below 0 if there are tasks of another class, 0 if there is nothing.
+ * Return: true if there is something to run now.
  */
-static __always_inline int swqueue_newidle(struct rq *this_rq)
+static __always_inline bool swqueue_newidle(struct rq *this_rq, int *pulled)
 {
 	if (!sched_feat(SWQUEUE))
-		return 0;
+		return false;
 
-	return __swqueue_newidle(this_rq);
+	*pulled = __swqueue_newidle(this_rq);
+	return *pulled;
 }
 
 /**
@@ -205,11 +222,14 @@ static __always_inline void swqueue_idle(int cpu)
 
 static inline void swqueue_enqueued(struct rq *rq, struct task_struct *p,
 				    int wake_flags) { }
-/* No function: even an empty one changes the order of a compare in __schedule(). */
+/*
+ * The hooks of __schedule() and sched_balance_newidle() are no functions: even
+ * an empty one changes the order of a compare there.
+ */
 #define swqueue_switch(rq, prev, next)					\
 	do { (void)(rq); (void)(prev); (void)(next); } while (0)
 static inline void swqueue_tick(struct rq *rq) { }
-static inline int swqueue_newidle(struct rq *this_rq) { return 0; }
+#define swqueue_newidle(this_rq, pulled)	false
 static inline void swqueue_idle(int cpu) { }
 static inline void swqueue_update_domains(void) { }
 

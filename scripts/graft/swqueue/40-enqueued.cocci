@@ -4,12 +4,11 @@
 // In: kernel/sched/core.c wakeup_preempt
 // Hook: swqueue_enqueued
 // Lines: 1
-// Anchor: end of function
 //
 // What adds a task to a runqueue calls wakeup_preempt() with that runqueue
 // locked: wakeups, new tasks, the load balancer's attach, migration, a change of
-// class. The hook is the last statement, behind the decision whether the
-// current task is preempted.
+// class. The hook is the first statement: whether the current task is preempted
+// does not matter to it, and its arguments need not be kept over that decision.
 //
 // 6.12: the class of rq->curr decides.
 // 7.3: rq->next_class decides; sched_move_task() and sched_ext's local
@@ -17,9 +16,12 @@
 
 @@
 identifier r, t, f;
+statement S, T;
 @@
  wakeup_preempt(struct rq *r, struct task_struct *t, int f)
  {
  	...
 +	swqueue_enqueued(r, t, f);
+ 	if (t->sched_class == ...) S else T
+ 	...
  }

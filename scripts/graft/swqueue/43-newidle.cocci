@@ -3,15 +3,16 @@
 // Subject: sched/swqueue: Pull from the queue before the new-idle balance
 // In: kernel/sched/fair.c sched_balance_newidle
 // Hook: swqueue_newidle
-// Lines: 3
+// Lines: 2
 // Anchor: ^\s*rq_unpin_lock\(
 //
 // The CPU has nothing to run, is active, has no wakeup on its way, and its
 // idle time has begun. The hook stands right behind rq_unpin_lock(), because a
 // pull drops the rq lock, and before the domains are walked, which a pulled
-// task saves. Its result is that of the function: > 0 a fair task is there, < 0 a
-// higher class has one, 0 nothing, go on. "out" does the accounting of idle
-// time and pins the lock again.
+// task saves. What it sets is the function's result: > 0 a fair task is there,
+// < 0 a higher class has one. "out" does the accounting of idle time and pins
+// the lock again. A hook that is a constant leaves no trace in the object code;
+// one whose result went into pulled_task did, with PREEMPT_RT.
 //
 // 6.12: the code behind "out" compares no counts, so the hook itself finds out
 // whether another class got a task while the lock was dropped.
@@ -29,8 +30,7 @@ symbol pulled_task, out;
  	int pulled_task = 0;
  	... when any
  	rq_unpin_lock(q, f);
-+	pulled_task = swqueue_newidle(q);
-+	if (pulled_task)
++	if (swqueue_newidle(q, &pulled_task))
 +		goto out;
  	... when any
  out:
