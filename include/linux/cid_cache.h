@@ -21,6 +21,7 @@ bool cid_cache_mm_init(struct mm_struct *mm);
 void cid_cache_mm_destroy(struct mm_struct *mm);
 unsigned int cid_cache_mm_size(void);
 int cid_cache_prepare(struct task_struct *child, struct mm_struct *mm);
+void cid_cache_fork(struct task_struct *t);
 void cid_cache_post_fork(struct task_struct *child);
 void cid_cache_exec_mmap(struct mm_struct *old, struct mm_struct *mm);
 
@@ -32,6 +33,7 @@ static inline void cid_cache_mm_destroy(struct mm_struct *mm) { }
 static inline unsigned int cid_cache_mm_size(void) { return 0; }
 static inline int cid_cache_prepare(struct task_struct *child,
 				    struct mm_struct *mm) { return 0; }
+static inline void cid_cache_fork(struct task_struct *t) { }
 static inline void cid_cache_post_fork(struct task_struct *child) { }
 static inline void cid_cache_exec_mmap(struct mm_struct *old,
 				       struct mm_struct *mm) { }

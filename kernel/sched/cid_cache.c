@@ -173,14 +173,9 @@ static enum cid_result cid_probe(struct cid_search *s, unsigned int k,
 		for (i = 0; i < CID_CACHE_WORDS; i++) {
 			if (READ_ONCE(s->cc->word[i]) != parked)
 				continue;
-			/* Relaxed: see the resume in cid_acquire(). */
 			cid_at(s->env, s->cpu, CID_AT_RESUME, s, i, 0);
-			if (cmpxchg_relaxed(&s->cc->word[i], parked, running) == parked) {
-				s->cc->cur = i + 1;
-				s->cc->used |= 1U << i;
+			if (cid_resume(s->cc, i, parked))
 				return CID_GOT;
-			}
-			cid_count(&s->cc->stats.lost_resumes);
 			break;
 		}
 		return cid_claim(s);
@@ -521,11 +516,7 @@ void cid_gate_wait(struct cid_env *env, struct cid_cache *cc, int cpu,
 	}
 }
 
-/*
- * The implicit thread gets a word for its id 0, because it will not be alone
- * any more (O5).  A PARKED (g,0) from the last time there were several may sit
- * in any cache; it is stolen, or resumed if it is here.
- */
+/* The parked word of id 0 is in another cache, or there is none. */
 static void cid_materialise(struct cid_env *env, struct cid_cache *cc, int cpu,
 			    struct cid_mm *mm, u32 now)
 {
@@ -569,6 +560,8 @@ void cid_clone(struct cid_env *env, struct cid_cache *cc, int cpu,
 	       struct cid_mm *mm, struct cid_task *parent,
 	       struct cid_task *child, u32 now)
 {
+	if (cid_clone_here(env, cc, cpu, mm, parent, child))
+		return;
 	if (parent->active != CID_ACTIVE || !mm->gen) {
 		cid_warn(env, "clone by a task that has no id");
 		return;
@@ -578,10 +571,7 @@ void cid_clone(struct cid_env *env, struct cid_cache *cc, int cpu,
 			cid_warn(env, "implicit id 0 beside other users");
 		cid_materialise(env, cc, cpu, mm, now);
 	}
-	child->active = CID_ACTIVE;
-	/* Relaxed: the runqueue lock publishes the child and its count. */
-	cid_at(env, cpu, CID_AT_JOIN, NULL, 0, 0);
-	atomic_inc(&mm->users);
+	cid_join(env, cpu, mm, child);
 }
 
 /**
@@ -593,44 +583,6 @@ void cid_fork(struct cid_mm *mm, struct cid_task *child)
 {
 	child->active = CID_ACTIVE;
 	atomic_set(&mm->users, 1);
-}
-
-/*
- * Release: pairs with the acquire of users in cid_acquire().  Who finds itself
- * the only user must see that the words of the others are not RUNNING.  It is
- * an RMW, so a chain of exits stays one release sequence.
- */
-static void cid_leave(struct cid_env *env, int cpu, struct cid_mm *mm)
-{
-	cid_at(env, cpu, CID_AT_LEAVE, NULL, 0, 0);
-	(void)atomic_dec_return_release(&mm->users);
-}
-
-/**
- * cid_exit() - a task will not return to user mode any more (O6)
- * @env: the environment
- * @cc: own cache
- * @cpu: own CPU
- * @mm: the task's mm
- * @t: current
- * @now: low 32 bits of jiffies
- *
- * First the id, then the count: in the other order the task that is left would
- * take the implicit 0 beside this one's id.
- *
- * Context: preemption off.
- */
-void cid_exit(struct cid_env *env, struct cid_cache *cc, int cpu,
-	      struct cid_mm *mm, struct cid_task *t, u32 now)
-{
-	unsigned int was = t->active;
-
-	if (was == CID_INACTIVE)
-		return;
-	if (was == CID_ACTIVE && cc->cur)
-		cid_park(env, cc, cpu, now);
-	t->active = CID_INACTIVE;
-	cid_leave(env, cpu, mm);
 }
 
 /**
@@ -702,16 +654,6 @@ bool cid_exec_after(struct cid_env *env, struct cid_cache *cc, int cpu,
 	 */
 	smp_mb();
 	return cid_acquire(env, cc, cpu, mm, t, now);
-}
-
-/**
- * cid_task_init() - a task is being duplicated
- * @t: the copy
- */
-void cid_task_init(struct cid_task *t)
-{
-	t->cid = CID_NONE;
-	t->active = CID_INACTIVE;
 }
 
 /**

@@ -74,6 +74,7 @@
  *  cid_exec_after()     off         off         lock, aff_lock (last resort)
  *  cid_clone()          off         off         none unless the accounting is
  *                                               wrong, then as cid_switch()
+ *  cid_clone_here()     off         any         none
  *  cid_exit()           off         any         none
  *  cid_exec_before()    off         any         none
  *  cid_exec_mmap()      off         off         aff_lock
@@ -310,15 +311,12 @@ void cid_clone(struct cid_env *env, struct cid_cache *cc, int cpu,
 	       struct cid_mm *mm, struct cid_task *parent,
 	       struct cid_task *child, u32 now);
 void cid_fork(struct cid_mm *mm, struct cid_task *child);
-void cid_exit(struct cid_env *env, struct cid_cache *cc, int cpu,
-	      struct cid_mm *mm, struct cid_task *t, u32 now);
 void cid_exec_before(struct cid_env *env, struct cid_cache *cc, int cpu,
 		     struct cid_mm *mm, struct cid_task *t, u32 now);
 void cid_exec_mmap(struct cid_env *env, int cpu, struct cid_mm *old,
 		   struct cid_mm *mm, struct cid_task *t);
 bool cid_exec_after(struct cid_env *env, struct cid_cache *cc, int cpu,
 		    struct cid_mm *mm, struct cid_task *t, u32 now);
-void cid_task_init(struct cid_task *t);
 void cid_mm_init(struct cid_mm *mm, unsigned long *allowed);
 void cid_mm_multi(struct cid_mm *mm, u64 *owner, u64 gen);
 bool cid_allow(struct cid_mm *mm, const unsigned long *mask,
@@ -421,6 +419,24 @@ static __always_inline void cid_park(struct cid_env *env, struct cid_cache *cc,
 	cc->cur = 0;
 }
 
+/*
+ * PARKED to RUNNING in the own cache: @word, in @slot, was read there before.
+ * False if it was stolen meanwhile.  Relaxed: this CPU had the id last, what was
+ * written under it is in its own past.
+ */
+static __always_inline bool cid_resume(struct cid_cache *cc, unsigned int slot,
+				       u64 word)
+{
+	if (unlikely(cmpxchg_relaxed(&cc->word[slot], word,
+				     word ^ (CID_RUNNING ^ CID_PARKED)) != word)) {
+		cid_count(&cc->stats.lost_resumes);
+		return false;
+	}
+	cc->cur = slot + 1;
+	cc->used |= 1U << slot;
+	return true;
+}
+
 /**
  * cid_acquire() - get an id for a task that is being switched in (O2)
  * @env: the environment
@@ -472,19 +488,11 @@ static __always_inline bool cid_acquire(struct cid_env *env,
 		/* Stolen between the two looks: then the word is 0. */
 		if (word && k < bound &&
 		    (!k || !cid_expired(env, cpu, cpu, cc, slot, now))) {
-			/*
-			 * Relaxed: this CPU had the id last, what was written
-			 * under it is in its own past.
-			 */
 			cid_at(env, cpu, CID_AT_RESUME, NULL, slot, bound);
-			if (likely(cmpxchg_relaxed(&cc->word[slot], word,
-						   word ^ (CID_RUNNING ^ CID_PARKED)) == word)) {
-				cc->cur = slot + 1;
-				cc->used |= 1U << slot;
+			if (cid_resume(cc, slot, word)) {
 				cid_count(&cc->stats.hit);
 				return cid_given(t, k);
 			}
-			cid_count(&cc->stats.lost_resumes);
 		}
 	}
 	return cid_miss(env, cc, cpu, mm, t, now, bound);
@@ -537,6 +545,105 @@ static __always_inline bool cid_switch(struct cid_env *env,
 	if (!mm)
 		return false;
 	return cid_acquire(env, cc, cpu, mm, t, now);
+}
+
+/* A new task is counted, and takes part from its first switch on (R5). */
+static __always_inline void cid_join(struct cid_env *env, int cpu,
+				     struct cid_mm *mm, struct cid_task *child)
+{
+	child->active = CID_ACTIVE;
+	/* Relaxed: the runqueue lock publishes the child and its count. */
+	cid_at(env, cpu, CID_AT_JOIN, NULL, 0, 0);
+	atomic_inc(&mm->users);
+}
+
+/**
+ * cid_clone_here() - cid_clone(), if nothing has to be looked for
+ * @env: the environment
+ * @cc: own cache
+ * @cpu: own CPU
+ * @mm: the mm both have
+ * @parent: current
+ * @child: the new task, not woken yet
+ *
+ * The implicit thread gets a word for its id 0, because it will not be alone any
+ * more (O5).  A PARKED (g,0) from the last time there were several may sit in any
+ * cache.  It is in this one if a thread comes and goes on one CPU.
+ *
+ * Context: preemption off.
+ * Return: false if nothing was done, and cid_clone() has to be called.
+ */
+static __always_inline bool cid_clone_here(struct cid_env *env,
+					   struct cid_cache *cc, int cpu,
+					   struct cid_mm *mm,
+					   struct cid_task *parent,
+					   struct cid_task *child)
+{
+	if (unlikely(parent->active != CID_ACTIVE || !mm->gen))
+		return false;
+	if (!cc->cur) {
+		u64 parked = cid_word(mm->gen, 0, CID_PARKED);
+		int slot = cid_find(cc, mm->gen);
+
+		if (slot < 0 || READ_ONCE(cc->word[slot]) != parked ||
+		    atomic_read(&mm->users) != 1)
+			return false;
+		cid_at(env, cpu, CID_AT_RESUME, NULL, slot, 1);
+		if (!cid_resume(cc, slot, parked))
+			return false;
+		cid_count(&cc->stats.materialised);
+	}
+	cid_join(env, cpu, mm, child);
+	return true;
+}
+
+/*
+ * Release: pairs with the acquire of users in cid_acquire().  Who finds itself
+ * the only user must see that the words of the others are not RUNNING.  It is
+ * an RMW, so a chain of exits stays one release sequence.
+ */
+static inline void cid_leave(struct cid_env *env, int cpu, struct cid_mm *mm)
+{
+	cid_at(env, cpu, CID_AT_LEAVE, NULL, 0, 0);
+	(void)atomic_dec_return_release(&mm->users);
+}
+
+/**
+ * cid_exit() - a task will not return to user mode any more (O6)
+ * @env: the environment
+ * @cc: own cache
+ * @cpu: own CPU
+ * @mm: the task's mm
+ * @t: current
+ * @now: low 32 bits of jiffies
+ *
+ * First the id, then the count: in the other order the task that is left would
+ * take the implicit 0 beside this one's id.
+ *
+ * Context: preemption off.
+ */
+static __always_inline void cid_exit(struct cid_env *env, struct cid_cache *cc,
+				     int cpu, struct cid_mm *mm,
+				     struct cid_task *t, u32 now)
+{
+	unsigned int was = t->active;
+
+	if (was == CID_INACTIVE)
+		return;
+	if (was == CID_ACTIVE && cc->cur)
+		cid_park(env, cc, cpu, now);
+	t->active = CID_INACTIVE;
+	cid_leave(env, cpu, mm);
+}
+
+/**
+ * cid_task_init() - a task is being duplicated
+ * @t: the copy
+ */
+static inline void cid_task_init(struct cid_task *t)
+{
+	t->cid = CID_NONE;
+	t->active = CID_INACTIVE;
 }
 
 #endif /* _KERNEL_SCHED_CID_CACHE_H */

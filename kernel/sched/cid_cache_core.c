@@ -18,7 +18,6 @@
 #include <linux/cpumask.h>
 #include <linux/init.h>
 #include <linux/mmu_context.h>
-#include <linux/rseq.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -34,24 +33,27 @@ static DEFINE_PER_CPU(struct cid_gen_batch, cid_gen_batches);
 
 /* ---- an mm ---- */
 
-/* Behind cpu_bitmap and the kernel's own mask of ids. */
+/* Behind mm_cpumask() and the masks of the kernel's own allocator. */
 static unsigned long *cid_allowed(struct mm_struct *mm)
 {
-	return (unsigned long *)((char *)mm_cidmask(mm) + cpumask_size());
+	return (unsigned long *)((char *)mm_cpumask(mm) + cpumask_size() +
+				 mm_cid_size());
 }
 
-/* What an mm_struct needs behind it, besides the kernel's own two masks. */
+/* What an mm_struct needs behind it, besides the kernel's own masks. */
 unsigned int cid_cache_mm_size(void)
 {
 	return cid_cache_enabled() ? cpumask_size() : 0;
 }
 
-/* A new mm, zeroed or a copy of the parent's: nothing in it is its own yet. */
+/*
+ * A new mm, zeroed or a copy of the parent's: nothing in it is its own yet.  The
+ * kernel's own allocator has never allocated anything that could be copied.
+ */
 bool cid_cache_mm_alloc(struct mm_struct *mm)
 {
 	if (!cid_cache_enabled())
 		return false;
-	mm->pcpu_cid = NULL;
 	memset(cid_allowed(mm), 0, cpumask_size());
 	cid_mm_init(&mm->cid_cache, cid_allowed(mm));
 	return true;
@@ -79,11 +81,6 @@ static bool cid_is_user(const struct task_struct *t)
 	return !(t->flags & (PF_KTHREAD | PF_USER_WORKER | PF_IO_WORKER));
 }
 
-void cid_cache_task_init(struct task_struct *t)
-{
-	cid_task_init(&t->cid_cache);
-}
-
 /**
  * cid_cache_prepare() - current is about to share its mm with @child
  * @child: being copied, not visible yet
@@ -100,7 +97,8 @@ int cid_cache_prepare(struct task_struct *child, struct mm_struct *mm)
 	u64 *owner;
 	u64 gen;
 
-	if (!cid_cache_enabled() || mm->cid_cache.gen || !cid_is_user(child))
+	/* The second and all later ones first.  There is none if it is off. */
+	if (mm->cid_cache.gen || !cid_cache_enabled() || !cid_is_user(child))
 		return 0;
 
 	owner = kcalloc(cid_cache_env.nr_ids, sizeof(*owner), GFP_KERNEL_ACCOUNT);
@@ -116,20 +114,22 @@ int cid_cache_prepare(struct task_struct *child, struct mm_struct *mm)
 	return 0;
 }
 
-/* In copy_mm(): @t has its mm, and cannot be seen by others yet. */
-bool cid_cache_fork(struct task_struct *t)
+/*
+ * In copy_mm(): @t is a copy of current and has its mm, and cannot be seen by
+ * others yet.  Not called for children of tasks without an mm, which are copies
+ * of inactive tasks.
+ */
+void cid_cache_fork(struct task_struct *t)
 {
 	unsigned long flags;
 
-	if (!cid_cache_enabled())
-		return false;
-	if (t->mm != current->mm) {
-		local_irq_save(flags);
-		cid_allow_only(&t->mm->cid_cache, cpumask_bits(&t->cpus_mask),
-			       cpumask_bits(cpu_possible_mask), nr_cpu_ids, -1);
-		local_irq_restore(flags);
-	}
-	return true;
+	cid_task_init(&t->cid_cache);
+	if (t->mm == current->mm || !cid_cache_enabled())
+		return;
+	local_irq_save(flags);
+	cid_allow_only(&t->mm->cid_cache, cpumask_bits(&t->cpus_mask),
+		       cpumask_bits(cpu_possible_mask), nr_cpu_ids, -1);
+	local_irq_restore(flags);
 }
 
 /* The fork cannot fail any more, and @child was not woken yet. */
@@ -145,11 +145,17 @@ void cid_cache_post_fork(struct task_struct *child)
 		return;
 	}
 	/* What the child may run on, the parent may too, or it was added by O9. */
-	local_irq_save(flags);
-	cid_clone(&cid_cache_env, this_cpu_ptr(&cid_caches), smp_processor_id(),
-		  &mm->cid_cache, &current->cid_cache, &child->cid_cache,
-		  (u32)jiffies);
-	local_irq_restore(flags);
+	preempt_disable();
+	if (!cid_clone_here(&cid_cache_env, this_cpu_ptr(&cid_caches),
+			    smp_processor_id(), &mm->cid_cache,
+			    &current->cid_cache, &child->cid_cache)) {
+		local_irq_save(flags);
+		cid_clone(&cid_cache_env, this_cpu_ptr(&cid_caches),
+			  smp_processor_id(), &mm->cid_cache,
+			  &current->cid_cache, &child->cid_cache, (u32)jiffies);
+		local_irq_restore(flags);
+	}
+	preempt_enable();
 }
 
 bool cid_cache_exit(struct task_struct *t)
@@ -215,9 +221,8 @@ bool cid_cache_exec_after(struct task_struct *t)
 	cid_exec_after(&cid_cache_env, this_cpu_ptr(&cid_caches),
 		       smp_processor_id(), &t->mm->cid_cache, &t->cid_cache,
 		       (u32)jiffies);
-	t->mm_cid = t->cid_cache.cid;
+	cid_tell_execve(t);
 	local_irq_restore(flags);
-	rseq_set_notify_resume(t);
 	return true;
 }
 

@@ -17,6 +17,7 @@
 #include <linux/percpu-defs.h>
 
 #include "cid_cache.h"
+#include "cid_cache_compat.h"
 
 /*
  * How long a parked id stays its CPU's unless keep_ms says something else.  Meant
@@ -50,18 +51,12 @@ static __always_inline bool cid_cache_switch(struct task_struct *next)
 	lockdep_assert_irqs_disabled();
 	if (next->cid_cache.active == CID_ACTIVE)
 		mm = &next->mm->cid_cache;
-	/*
-	 * rseq reads the kernel's own field.  It need not be told: in this
-	 * kernel each preemption makes it write the ids.
-	 */
 	if (cid_switch(&cid_cache_env, this_cpu_ptr(&cid_caches),
 		       smp_processor_id(), mm, &next->cid_cache, (u32)jiffies))
-		next->mm_cid = next->cid_cache.cid;
+		cid_tell_task(next);
 	return true;
 }
 
-void cid_cache_task_init(struct task_struct *t);
-bool cid_cache_fork(struct task_struct *t);
 bool cid_cache_exit(struct task_struct *t);
 bool cid_cache_exec_before(struct task_struct *t);
 bool cid_cache_exec_after(struct task_struct *t);
@@ -71,8 +66,6 @@ void cid_cache_allow(struct task_struct *p);
 
 static __always_inline bool cid_cache_enabled(void) { return false; }
 static __always_inline bool cid_cache_switch(struct task_struct *next) { return false; }
-static inline void cid_cache_task_init(struct task_struct *t) { }
-static inline bool cid_cache_fork(struct task_struct *t) { return false; }
 static inline bool cid_cache_exit(struct task_struct *t) { return false; }
 static inline bool cid_cache_exec_before(struct task_struct *t) { return false; }
 static inline bool cid_cache_exec_after(struct task_struct *t) { return false; }

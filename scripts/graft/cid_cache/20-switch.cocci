@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Subject: sched/cid_cache: Get the next task an id
+// Before: 6.19
 // In: kernel/sched/sched.h switch_mm_cid
 // Hook: cid_cache_switch
 // Lines: 2

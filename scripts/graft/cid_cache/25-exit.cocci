@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Subject: sched/cid_cache: An exiting task drops its id
+// Before: 6.19
 // In: kernel/sched/core.c sched_mm_cid_exit_signals
 // Hook: cid_cache_exit
 // Lines: 2

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Subject: sched/cid_cache: A task in execve drops its id
+// Before: 6.19
 // In: kernel/sched/core.c sched_mm_cid_before_execve
 // Hook: cid_cache_exec_before
 // Lines: 2

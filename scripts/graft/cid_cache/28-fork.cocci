@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Subject: sched/cid_cache: A new mm starts with its task's CPUs
-// In: kernel/sched/core.c sched_mm_cid_fork
+// Subject: sched/cid_cache: A new task has no id, a new mm its CPUs
+// In: kernel/fork.c copy_mm
 // Hook: cid_cache_fork
-// Lines: 2
+// Lines: 1
 //
-// Called at the end of copy_mm(). copy_process() can still fail after that, so the
-// task is counted later, in sched_post_fork().
+// Where the task gets an mm of its own or a share of its parent's, and before
+// others can see it and change its affinity. Children of kernel threads do not come
+// here; they are copies of tasks that take no part. copy_process() can still fail
+// after that, so the task is counted later, in sched_post_fork().
 
 @@
 identifier t;
+identifier m != NULL;
 @@
- sched_mm_cid_fork(struct task_struct *t)
+ copy_mm(..., struct task_struct *t)
  {
-+	if (cid_cache_fork(t))
-+		return;
- 	WARN_ON_ONCE(...);
+ 	... when any
+ 	t->mm = m;
+ 	t->active_mm = m;
++	cid_cache_fork(t);
  	...
  }

@@ -10,9 +10,10 @@
 // generation left.
 
 @@
+type T;
 identifier f, t, o;
 @@
- copy_mm(unsigned long f, struct task_struct *t)
+ copy_mm(T f, struct task_struct *t)
  {
  	...
  	if (f & CLONE_VM) {

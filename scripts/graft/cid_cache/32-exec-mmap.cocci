@@ -10,12 +10,12 @@
 @@
 identifier m, o;
 @@
- exec_mmap(struct mm_struct *m)
+ exec_mmap(...)
  {
  	...
  	o = current->mm;
  	... when any
 +	cid_cache_exec_mmap(o, m);
- 	mm_init_cid(m);
+ 	mm_init_cid(m, ...);
  	...
  }

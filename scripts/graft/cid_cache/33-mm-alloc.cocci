@@ -9,11 +9,12 @@
 
 @@
 identifier m;
+expression ids;
 @@
- mm_alloc_cid_noprof(struct mm_struct *m)
+ mm_alloc_cid_noprof(struct mm_struct *m, ...)
  {
 +	if (cid_cache_mm_alloc(m))
 +		return 0;
- 	m->pcpu_cid = alloc_percpu_noprof(...);
+ 	ids = alloc_percpu_noprof(...);
  	...
  }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Subject: sched/cid_cache: An mm in execve is initialised already
+// Before: 6.19
 // In: include/linux/mm_types.h mm_init_cid
 // Hook: cid_cache_mm_init
 // Lines: 2

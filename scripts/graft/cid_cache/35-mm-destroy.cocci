@@ -13,6 +13,6 @@ identifier m;
  mm_destroy_cid(struct mm_struct *m)
  {
 +	cid_cache_mm_destroy(m);
- 	free_percpu(m->pcpu_cid);
+ 	free_percpu(...);
  	...
  }

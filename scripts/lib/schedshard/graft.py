@@ -304,11 +304,22 @@ class Rule:
             raise Failure(f"rule {self.name}: needs one line \"{key}:\" in its head comment")
         return values[0] if values else default
 
+    def meant_for(self, series):
+        """Is it for this kernel? "Since:" and "Before:" name series in which its place has changed."""
+        def number(text):
+            if not re.fullmatch(r"\d+\.\d+", text):
+                raise Failure(f"rule {self.name}: '{text}' is no kernel series like 6.12")
+            return tuple(map(int, text.split(".")))
+
+        since, before = self.one("Since", "0.0"), self.one("Before", "999.0")
+        return number(since) <= number(series) < number(before)
+
     def files(self):
         raise NotImplementedError
 
 
-KEYS = ("Subject", "File", "Anchor", "Where", "Blank", "Mark", "Text", "In", "After", "Hook", "Lines")
+KEYS = ("Subject", "Since", "Before", "File", "Anchor", "Where", "Blank", "Mark", "Text", "In", "After", "Hook",
+        "Lines")
 
 
 def parse_rule(path):
@@ -493,7 +504,7 @@ def load_rules(series):
                    key=lambda path: (path.parent.name == "common", path.parent.name, path.name))
     if not paths or not MACROS.is_file():
         raise Failure(f"the rules in {RULES} are missing; is the project complete?")
-    return [parse_rule(path) for path in paths]
+    return [rule for rule in map(parse_rule, paths) if rule.meant_for(series)]
 
 
 def need_spatch():
