@@ -4,6 +4,12 @@
 # changed under it, and at the end nothing may be left behind. The host's
 # program looks for splats; this one checks what can be read off the knobs.
 #
+# In two halves, for a fault of 6.12 with or without the queue: a CPU that comes on
+# line is its siblings' sibling before it shares their lock, and meanwhile a
+# sibling's pick under core scheduling warns (update_rq_clock() of a runqueue that
+# is not locked). The first half has core scheduling, the second has CPUs that come
+# and go.
+#
 # SHARD_WRITES, TOGGLES, HOTPLUGS: how often each thing is done.
 
 . /job/lib.sh
@@ -24,28 +30,40 @@ random()
 	echo $(($(od -An -N4 -tu4 /dev/urandom) % $1))
 }
 
+# How often NAME was done so far. The file is empty for a moment whenever a number
+# is written.
+count()
+{
+	n=
+	while [ -z "$n" ] && [ -e /tmp/count.$1 ]; do
+		n=$(cat /tmp/count.$1)
+	done
+	echo ${n:-0}
+}
+
 # repeat NAME COMMAND...: run it until told to stop, and count.
 repeat()
 {
 	name=$1
 	shift
 	(
-		n=0
+		n=$(count $name)
 		while [ -e $ALIVE ]; do
 			"$@" || break
 			n=$((n + 1))
 			echo $n >/tmp/count.$name
 		done
 	) &
+	loops="$loops $!"
 }
 
-# rounds NAME N COMMAND...: run it N times; any failure ends the job.
+# rounds NAME N COMMAND...: run it until it was done N times; any failure ends the job.
 rounds()
 {
 	name=$1 n=$2
 	shift 2
 	(
-		i=0
+		i=$(count $name)
 		while [ $i -lt "$n" ]; do
 			"$@" $i || { echo "$name: round $i failed" >/tmp/failed; break; }
 			i=$((i + 1))
@@ -94,9 +112,9 @@ cookies()
 # is a thousand writes under load, not how long a shell waits for its turn.
 reshard()
 {
-	awk -v n="$SHARD_WRITES" -v most=$((CPUS + 2)) \
+	awk -v n=$(($1 - $(count shards))) -v most=$((CPUS + 2)) \
 		'BEGIN { srand(); for (i = 0; i < n; i++) print int(rand() * most) }' >/tmp/shards
-	chrt -f 5 sh -c 'while read -r shards; do
+	n=$(count shards) chrt -f 5 sh -c 'while read -r shards; do
 			echo $shards >'$SWQUEUE/shards' || exit
 			n=$((n + 1))
 			echo $n >/tmp/count.shards
@@ -105,7 +123,7 @@ reshard()
 
 toggle()
 {
-	chrt -f 5 sh -c 'while [ ${n:-0} -lt '"$TOGGLES"' ]; do
+	n=$(count toggles) chrt -f 5 sh -c 'while [ $n -lt '"$1"' ]; do
 			echo NO_SWQUEUE >'$SCHED/features' && echo SWQUEUE >'$SCHED/features' || exit
 			n=$((n + 1))
 			echo $n >/tmp/count.toggles
@@ -152,28 +170,72 @@ partition()
 	sleep 0.1
 }
 
-# --- start
+# --- start and stop
+
+start_load()
+{
+	loops=
+	touch $ALIVE
+	repeat messages messages
+	repeat realtime realtime
+	(echo 0 >$CG/slow/cgroup.procs; repeat throttled throttled; wait) &
+	loops="$loops $!"
+	pair=0
+	while [ $pair -lt $((CPUS / 2)) ]; do
+		sockperf server -i 127.0.0.1 -p $((21000 + pair)) >/dev/null 2>&1 &
+		repeat pair$pair sockperf ping-pong -i 127.0.0.1 -p $((21000 + pair)) -t 3 --mps max >/dev/null 2>&1
+		pair=$((pair + 1))
+	done
+	sleep 2
+}
+
+stop_load()
+{
+	progress "load stops"
+	rm $ALIVE
+	killall sockperf 2>/dev/null
+	i=0
+	while pidof hackbench chrt sockperf taskset >/dev/null; do
+		i=$((i + 1))
+		[ $i -lt 120 ] || fail "still there two minutes after the end: $(ps | grep -E 'hackbench|chrt|sockperf' | head -5)"
+		sleep 1
+	done
+	wait $loops
+	rmdir $CG/part 2>/dev/null
+}
+
+# change WRITES TOGGLES HOTPLUGS: until each was done so often in all.
+change()
+{
+	reshard "$1" &
+	waited=$!
+	toggle "$2" &
+	waited="$waited $!"
+	rounds hotplug "$3" hotplug
+	repeat publish publish
+	repeat kick kick
+	repeat affinity affinity
+	repeat partition partition
+	for pid in $waited; do
+		while kill -0 $pid 2>/dev/null; do
+			progress "shards $(count shards)/$SHARD_WRITES, toggles $(count toggles)/$TOGGLES, hotplug $(count hotplug)/$HOTPLUGS, partitions $(count partition), hackbench $(count messages)"
+			sleep 1
+		done
+	done
+	[ ! -e /tmp/failed ] || fail "$(cat /tmp/failed)"
+}
 
 echo "+cpuset +cpu" >$CG/cgroup.subtree_control || fail "no cpuset or cpu controller"
 mkdir $CG/slow && echo "4000 20000" >$CG/slow/cpu.max || fail "no cpu.max"
-touch $ALIVE
 
 progress "load starts"
-repeat messages messages
-repeat realtime realtime
 # The first cookie switches core scheduling on and the last one off, and a CPU
 # that has dropped its lock in newidle meanwhile warns in 6.12, with or without
-# the queue. One that stays keeps it on.
+# the queue. One that stays keeps it on until the load has stopped.
 coresched sleep 100000 &
+cookie=$!
+start_load
 repeat cookies cookies
-(echo 0 >$CG/slow/cgroup.procs; repeat throttled throttled; wait) &
-pair=0
-while [ $pair -lt $((CPUS / 2)) ]; do
-	sockperf server -i 127.0.0.1 -p $((21000 + pair)) >/dev/null 2>&1 &
-	repeat pair$pair sockperf ping-pong -i 127.0.0.1 -p $((21000 + pair)) -t 3 --mps max >/dev/null 2>&1
-	pair=$((pair + 1))
-done
-sleep 2
 
 # --- a write takes effect at once, under load
 
@@ -191,31 +253,12 @@ say "shards: each write was seen at once in layout, stats and sysctl"
 
 # --- all at once
 
-reshard &
-waited=$!
-toggle &
-waited="$waited $!"
-rounds hotplug "$HOTPLUGS" hotplug
-repeat publish publish
-repeat kick kick
-repeat affinity affinity
-repeat partition partition
-# The file is empty for a moment whenever a number is written.
-count()
-{
-	n=
-	while [ -z "$n" ] && [ -e /tmp/count.$1 ]; do
-		n=$(cat /tmp/count.$1)
-	done
-	echo ${n:-0}
-}
-for pid in $waited; do
-	while kill -0 $pid 2>/dev/null; do
-		progress "shards $(count shards)/$SHARD_WRITES, toggles $(count toggles)/$TOGGLES, hotplug $(count hotplug)/$HOTPLUGS, partitions $(count partition), hackbench $(count messages)"
-		sleep 1
-	done
-done
-[ -e /tmp/failed ] && fail "$(cat /tmp/failed)"
+change $((SHARD_WRITES / 2)) $((TOGGLES / 2)) 0
+stop_load
+kill $cookie
+wait $cookie 2>/dev/null
+start_load
+change "$SHARD_WRITES" "$TOGGLES" "$HOTPLUGS"
 say "shards $(count shards) writes, $(count toggles) feature toggles, $(count hotplug) hotplug cycles, $(count publish) publish and $(count kick) kick toggles, $(count partition) partitions, $(count affinity) affinity rounds"
 for what in messages realtime throttled cookies publish kick affinity partition; do
 	[ "$(count $what)" -gt 0 ] || fail "$what never ran: the test is not what it says"
@@ -223,16 +266,7 @@ done
 
 # --- stop; nothing may be stuck
 
-progress "load stops"
-rm $ALIVE
-killall sockperf sleep 2>/dev/null
-i=0
-while pidof hackbench chrt sockperf taskset >/dev/null; do
-	i=$((i + 1))
-	[ $i -lt 120 ] || fail "still there two minutes after the end: $(ps | grep -E 'hackbench|chrt|sockperf' | head -5)"
-	sleep 1
-done
-rmdir $CG/part 2>/dev/null
+stop_load
 grep -q 0 /sys/devices/system/cpu/cpu[1-9]*/online && fail "a CPU stayed off line"
 stuck=$(ps -o stat,comm | awk '$1 ~ /^D/' | head -3)
 [ -z "$stuck" ] || fail "tasks stuck in D state: $stuck"
