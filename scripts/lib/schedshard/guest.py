@@ -86,10 +86,10 @@ def pick_accel(image):
 
 # -- the initramfs ------------------------------------------------------------
 
-def libraries(program):
+def libraries(program, env=None):
     """The shared libraries a program loads, by the host's own loader."""
     listing = subprocess.run(["ldd", program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                             text=True).stdout
+                             text=True, env=env).stdout
     if "not found" in listing:
         raise Failure(f"a library of {program} is missing: {listing.strip().splitlines()[0].strip()}")
     return re.findall(r"(/\S+) \(0x", listing)
@@ -130,8 +130,9 @@ class Archive:
         Path(path).write_bytes(b"".join(self.parts))
 
 
-def initramfs(path, job, programs=(), files=()):
-    """busybox, our guest scripts, programs found on the host, files given by name."""
+def initramfs(path, job, programs=(), files=(), data=(), folders=()):
+    """busybox, our guest scripts, programs found on the host, programs given by
+    name, files that are taken as they are, empty directories."""
     archive = Archive()
     archive.add("dev/console", 0o020600, device=(5, 1))
     for name in ("proc", "sys", "tmp", "root", "dev"):
@@ -149,12 +150,18 @@ def initramfs(path, job, programs=(), files=()):
         if not Path(source).is_file():
             raise Failure(f"no file {source} to put into the guest")
         archive.program(source, name)
+    for name, source in data:
+        archive.file(name, source)
+    for name in folders:
+        archive.add(name, 0o040755)
     for applet in subprocess.run([busybox, "--list"], text=True, stdout=subprocess.PIPE).stdout.split():
         if f"usr/bin/{applet}" not in archive.seen:
             archive.add(f"bin/{applet}", 0o120777, b"/bin/busybox")
     for script in sorted(GUEST.iterdir()):
         if script.is_file() and script.suffix != ".c":
             archive.file("init" if script.name == "init" else f"job/{script.name}", script, 0o755)
+    # What the kernel tries next if it cannot start the program it was told to.
+    archive.file("sbin/init", GUEST / "init", 0o755)
     archive.add("job.args" if job is not None else "job.shell", 0o100644, f"{job}\n".encode())
     archive.write(path)
 
@@ -176,13 +183,14 @@ class Guest:
     """One boot: what to boot, how, and afterwards .lines, the results of the job."""
 
     def __init__(self, image, job, *, logs, shape=(2, 2, 2), accel="tcg", memory=None, timeout=300,
-                 programs=(), files=(), append="", options=(), expect_llc=True, quiet=False,
+                 programs=(), files=(), data=(), folders=(), append="", options=(), expect_llc=True, quiet=False,
                  title="guest"):
         self.image, self.job, self.logs, self.shape = Path(image), job, Path(logs), shape
         self.accel, self.timeout, self.quiet, self.title = accel, timeout, quiet, title
         self.cpus = shape[0] * shape[1] * shape[2]
         self.memory = memory or 1024 + 64 * self.cpus
         self.programs, self.files, self.append = programs, files, append
+        self.data, self.folders = data, folders
         self.options, self.expect_llc = options, expect_llc
         self.console, self.result = self.logs / "console.log", self.logs / "result.txt"
         self.lines = []
@@ -221,7 +229,7 @@ class Guest:
         for path in (self.console, self.result):
             path.write_text("")
         initrd = self.logs / "initramfs.cpio"
-        initramfs(initrd, self.job, self.programs, self.files)
+        initramfs(initrd, self.job, self.programs, self.files, self.data, self.folders)
         return initrd
 
     def run(self):
