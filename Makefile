@@ -14,7 +14,7 @@ source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
 kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
 
 .DEFAULT_GOAL := help
-.PHONY: run test graft ungraft graft-plan menuconfig shell bench check docs clean help
+.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench check docs clean help
 
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
@@ -37,8 +37,14 @@ menuconfig: ## Change the options of the kernel that 'make run' builds (KERNEL, 
 shell: ## A guest to play in, knobs mounted (KERNEL, KDIR, CPUS)
 	@$(call go,shell) $(source) --cpus '$(CPUS)'
 
-bench: ## Instructions per pipe round trip: stock, feature off, feature on (KERNEL, KDIR)
+bench: ## Instructions per switch, thread and fork: stock, features off, features on (KERNEL, KDIR)
 	@$(call go,bench-icount) $(source)
+
+bench-cid: ## What keep_ms does to ids, and what that costs (KERNEL, KDIR)
+	@$(call go,bench-cid) $(source)
+
+bench-sysbench: ## PostgreSQL and sysbench in the guest: which way ids are given (KERNEL, KDIR, CPUS)
+	@$(call go,bench-sysbench) $(source) --cpus '$(CPUS)'
 
 check: ## Static checks of the sources: checkpatch, sparse, kernel-doc, W=1, coccicheck (KERNEL)
 	@$(call go,test) --version '$(KERNEL)' static
@@ -52,7 +58,7 @@ clean: ## Remove out/; the cache of sources and objects stays
 help: ## Show this
 	@echo "Usage: make TARGET [VARIABLE=value]..."
 	@echo
-	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-14s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /  \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  KERNEL=6.12    the kernel to fetch"
 	@echo "  KDIR=tree      a kernel tree of yours instead; only graft and ungraft change it"
