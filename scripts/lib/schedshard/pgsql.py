@@ -68,6 +68,9 @@ def _fill(work, root):
     binaries = root / BIN
     _run("initdb", as_user(binaries / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "--no-locale", "-E", "UTF8",
                            "--no-sync"), env, work)
+    # The guest has no time zones but the one that is built in.
+    with open(data / "postgresql.conf", "a") as conf:
+        conf.write("timezone = 'GMT'\nlog_timezone = 'GMT'\n")
     control = [binaries / "pg_ctl", "-D", data, "-w", "-s"]
     _run("the start of PostgreSQL", as_user(*control, "-l", work / "log", "-o",
                                             f"-k {work} -c listen_addresses='' -c fsync=off", "start"), env, work)
