@@ -875,8 +875,9 @@ static struct swq_token *swq_look_shard(struct swq_layout *l,
 	do {
 		unsigned int nr;
 
-		if (!__cond_lock(&s->lock, swq_look_lock(l, s, self, own, how)))
+		if (!swq_look_lock(l, s, self, own, how))
 			return NULL;
+		__acquire(&s->lock);
 		if (first)
 			left = s->nr;
 		first = false;

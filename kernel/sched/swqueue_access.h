@@ -37,11 +37,12 @@ static struct sched_domain *swqueue_common_domain(int src, int dst)
 {
 	struct sched_domain *sd;
 
-	sd = rcu_dereference_check_sched_domain(cpu_rq(dst)->sd);
-	while (sd && !cpumask_test_cpu(src, sched_domain_span(sd)))
-		sd = rcu_dereference_check_sched_domain(sd->parent);
+	for_each_domain(dst, sd) {
+		if (cpumask_test_cpu(src, sched_domain_span(sd)))
+			return sd;
+	}
 
-	return sd;
+	return NULL;
 }
 
 /**
