@@ -204,7 +204,7 @@ static bool swqueue_has_work(struct rq *rq)
 	return READ_ONCE(rq->nr_running) || READ_ONCE(rq->ttwu_pending);
 }
 
-int __swqueue_newidle(struct rq *this_rq)
+int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 {
 	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
 	struct swq_layout *l = swqueue_layout(self);
@@ -223,6 +223,7 @@ int __swqueue_newidle(struct rq *this_rq)
 		return 0;
 	}
 
+	rq_unpin_lock(this_rq, rf);
 	swq_look_begin(self);
 	for (visits = 0; visits < SWQUEUE_VISITS; visits++) {
 		struct swq_token *t = swq_look(l, self, 0);
@@ -240,6 +241,7 @@ int __swqueue_newidle(struct rq *this_rq)
 	}
 	if (unlocked)
 		raw_spin_rq_lock(this_rq);
+	rq_repin_lock(this_rq, rf);
 
 	cost = sched_clock_cpu(cpu_of(this_rq)) - start;
 	swq_gate_account(&self->gate, start + cost, cost, moved);
@@ -248,12 +250,12 @@ int __swqueue_newidle(struct rq *this_rq)
 		this_rq->max_idle_balance_cost = cost;
 
 	/* Nothing can have come while the lock was held throughout. */
-	if (!unlocked)
+	if (!unlocked || !this_rq->nr_running)
 		return 0;
-	if (this_rq->nr_running != this_rq->cfs.h_nr_queued)
-		return -1;
 
-	return this_rq->cfs.h_nr_queued > 0;
+	/* The idle time that has begun ends here, as when a balance pulls. */
+	this_rq->idle_stamp = 0;
+	return this_rq->nr_running != this_rq->cfs.h_nr_queued ? -1 : 1;
 }
 
 /*

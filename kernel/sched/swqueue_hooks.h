@@ -29,7 +29,7 @@ void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags);
 void __swqueue_switch(struct rq *rq, struct task_struct *prev);
 void __swqueue_switch_extra(struct rq *rq, struct task_struct *prev);
 void __swqueue_tick(struct rq *rq);
-int __swqueue_newidle(struct rq *this_rq);
+int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf);
 void __swqueue_idle(int cpu);
 void swqueue_update_domains(void);
 
@@ -187,21 +187,24 @@ static __always_inline void swqueue_tick(struct rq *rq)
 /**
  * swqueue_newidle() - this CPU has nothing left to run
  * @this_rq: its runqueue
+ * @rf: the pin of its lock
  * @pulled: set if there is something to run now, as sched_balance_newidle()
  *	returns it: above 0 for fair tasks, below 0 for tasks of another class
  *
- * Called from sched_balance_newidle() before the walk over the domains, which
- * goes on as ever if nothing came of it.
+ * Called from sched_balance_newidle(), which returns what was pulled, or goes on
+ * as ever if nothing came of it.
  *
- * Context: @this_rq's lock held, but unpinned: it may be dropped and retaken.
+ * Context: @this_rq's lock held and pinned.  It may be dropped and retaken, then
+ * it is pinned again.
  * Return: true if there is something to run now.
  */
-static __always_inline bool swqueue_newidle(struct rq *this_rq, int *pulled)
+static __always_inline bool swqueue_newidle(struct rq *this_rq,
+					    struct rq_flags *rf, int *pulled)
 {
 	if (!sched_feat(SWQUEUE))
 		return false;
 
-	*pulled = __swqueue_newidle(this_rq);
+	*pulled = __swqueue_newidle(this_rq, rf);
 	return *pulled;
 }
 
@@ -222,14 +225,12 @@ static __always_inline void swqueue_idle(int cpu)
 
 static inline void swqueue_enqueued(struct rq *rq, struct task_struct *p,
 				    int wake_flags) { }
-/*
- * The hooks of __schedule() and sched_balance_newidle() are no functions: even
- * an empty one changes the order of a compare there.
- */
+/* No function: even an empty one changes the order of a compare in __schedule(). */
 #define swqueue_switch(rq, prev, next)					\
 	do { (void)(rq); (void)(prev); (void)(next); } while (0)
 static inline void swqueue_tick(struct rq *rq) { }
-#define swqueue_newidle(this_rq, pulled)	false
+static inline bool swqueue_newidle(struct rq *this_rq, struct rq_flags *rf,
+				   int *pulled) { return false; }
 static inline void swqueue_idle(int cpu) { }
 static inline void swqueue_update_domains(void) { }
 
