@@ -4,7 +4,6 @@
 // In: kernel/sched/fair.c sched_balance_newidle
 // Hook: swqueue_newidle
 // Lines: 2
-// Anchor: ^\s*if \(!cpu_active\(
 //
 // The CPU has nothing to run, is active, has no wakeup on its way, and its
 // idle time has begun. The hook stands before the domains are walked, which a
