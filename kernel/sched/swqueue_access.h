@@ -32,17 +32,19 @@ static bool swqueue_rather(struct task_struct *a, struct task_struct *b)
 	       (s64)(b->se.deadline - avg_vruntime(cfs_b));
 }
 
-/* The lowest domain that has both CPUs: its flags tell what a move costs. */
+/*
+ * The lowest domain that has both CPUs: its flags tell what a move costs.
+ * Interrupts are off, which is a read side of RCU.  Not for_each_domain(),
+ * which reads ->parent, an __rcu pointer, as if it were none.
+ */
 static struct sched_domain *swqueue_common_domain(int src, int dst)
 {
-	struct sched_domain *sd;
+	struct sched_domain *sd = rcu_dereference_sched(cpu_rq(dst)->sd);
 
-	for_each_domain(dst, sd) {
-		if (cpumask_test_cpu(src, sched_domain_span(sd)))
-			return sd;
-	}
+	while (sd && !cpumask_test_cpu(src, sched_domain_span(sd)))
+		sd = rcu_dereference_sched(sd->parent);
 
-	return NULL;
+	return sd;
 }
 
 /**
