@@ -46,6 +46,7 @@
  */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -81,9 +82,12 @@ static struct slot slots[MAX_IDS];
 static long cpus, bound;
 static bool same;
 static atomic_int highest = -1;
-static atomic_bool counting, stop;
-static atomic_long finished, marked, marks;
+static atomic_bool stop;
+static atomic_long finished, marked, marks, arrived;
 static __thread int32_t self;
+
+/* From when until when an id counts towards the highest, as ms_now(). */
+static _Atomic double counted_from = HUGE_VAL, counted_until = HUGE_VAL;
 
 static void die(const char *what)
 {
@@ -198,9 +202,16 @@ static void name_self(void)
 	self = ++last;
 }
 
+/* All of the time from @before, as ms_now() told it, until now. */
+static bool counts(double before)
+{
+	return before >= counted_from && ms_now() < counted_until;
+}
+
 /* One look at the own id: in bounds, and nobody else's. */
 static int32_t look(void)
 {
+	double before = ms_now();
 	int32_t id = own_id();
 	int old;
 
@@ -221,9 +232,11 @@ static int32_t look(void)
 		break;
 	}
 	marks++;
-	old = highest;
-	while (counting && id > old && !atomic_compare_exchange_weak(&highest, &old, id))
-		;
+	if (counts(before)) {
+		old = highest;
+		while (id > old && !atomic_compare_exchange_weak(&highest, &old, id))
+			;
+	}
 	return id;
 }
 
@@ -248,6 +261,7 @@ static void *sleeper(void *unused)
 {
 	(void)unused;
 	look();
+	arrived++;
 	while (!stop)
 		usleep(3600 * 1000000U);
 	return NULL;
@@ -277,13 +291,15 @@ static void *member(void *number)
 	unsigned int seed = (uintptr_t)number;
 
 	while (!stop) {
+		double before;
 		int32_t id;
 		int cpu;
 
 		sem_wait(&turns);
+		before = ms_now();
 		id = look();
 		cpu = sched_getcpu();
-		if (cpu >= 0 && cpu < MAX_IDS && counting) {
+		if (cpu >= 0 && cpu < MAX_IDS && counts(before)) {
 			taken++;
 			if (atomic_exchange(&last_id[cpu], id + 1) != id + 1)
 				moved++;
@@ -339,13 +355,14 @@ static void pin(long cpu)
 }
 
 /* One word per CPU: what the thread there is asked to do, and what it saw. */
-static struct { sem_t go, done; int32_t id; } __attribute__((aligned(64))) bursts[MAX_IDS];
+static struct { sem_t go, done; int32_t id; pid_t tid; } __attribute__((aligned(64))) bursts[MAX_IDS];
 
 static void *burster(void *number)
 {
 	long cpu = (uintptr_t)number;
 
 	pin(cpu);
+	bursts[cpu].tid = gettid();
 	for (;;) {
 		sem_post(&bursts[cpu].done);
 		sem_wait(&bursts[cpu].go);
@@ -405,13 +422,18 @@ static long least(long a, long b)
 	return a < b ? a : b;
 }
 
-/* Threads are up; let them settle, then count. */
+/*
+ * Threads are up; let them settle, then count.  This thread has an id while it
+ * is awake, and may be kept awake by a CPU that does not run, as virtual ones
+ * do; so it sleeps through all of the time that counts, and some more.
+ */
 static void observe(double ms)
 {
-	usleep(ms * 250);
-	counting = true;
-	usleep(ms * 750);
-	counting = false;
+	double now = ms_now();
+
+	counted_until = now + ms;
+	counted_from = now + ms / 4;
+	usleep((ms + 250) * 1000);
 }
 
 static void done(void)
@@ -439,6 +461,8 @@ static void wander(long sleepers, long wanderers, double ms)
 	bound = same ? cpus : least(1 + sleepers + wanderers, cpus);
 	for (long i = 0; i < sleepers; i++)
 		start(sleeper, 0);
+	while (arrived < sleepers)
+		usleep(1000);
 	for (long i = 0; i < wanderers; i++)
 		start(wanderer, i + 1);
 	observe(ms);
@@ -462,7 +486,7 @@ static void storm(long threads, double ms)
 	double end = ms_now() + ms;
 	unsigned int seed = 1;
 
-	counting = true;
+	counted_from = 0;
 	/* A vfork child is one more user of the mm for a moment, for each thread. */
 	bound = least(1 + 2 * threads, cpus);
 	while (ms_now() < end) {
@@ -479,8 +503,7 @@ static void storm(long threads, double ms)
 	done();
 }
 
-static atomic_long arrived;
-static atomic_int survivor = -1;
+static atomic_int survivor = -1, left = -1;
 
 /* All run at once, so that all ids are in use; then only the highest stays. */
 static void *worker(void *unused)
@@ -505,7 +528,11 @@ static void *worker(void *unused)
 	if (survivor != id)
 		return NULL;
 	while (!stop) {
-		highest = look();
+		double before = ms_now();
+
+		id = look();
+		if (counts(before))
+			left = id;
 		usleep(1000);
 	}
 	return NULL;
@@ -518,9 +545,28 @@ static void shrink(double ms)
 		start(worker, 0);
 	while (arrived < 2 * cpus)
 		usleep(1000);
-	usleep(ms * 1000);
-	printf("from %d to %d\n", survivor, highest);
+	observe(ms);
+	printf("from %d to %d\n", survivor, left);
 	done();
+}
+
+/* How often a thread of this process gave up its CPU of its own accord. */
+static long naps(pid_t tid)
+{
+	char name[64], line[128];
+	long count = -1;
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/proc/self/task/%d/status", tid);
+	file = fopen(name, "r");
+	if (!file)
+		die(name);
+	while (fgets(line, sizeof(line), file) && sscanf(line, "voluntary_ctxt_switches: %ld", &count) != 1)
+		;
+	fclose(file);
+	if (count < 0)
+		die("no voluntary_ctxt_switches");
+	return count;
 }
 
 static void burst(double gap, long count)
@@ -532,7 +578,7 @@ static void burst(double gap, long count)
 	if (!before)
 		die("calloc");
 	bound = least(1 + cpus, cpus);
-	counting = true;
+	counted_from = 0;
 	for (long cpu = 0; cpu < cpus; cpu++) {
 		sem_init(&bursts[cpu].go, 0, 0);
 		sem_init(&bursts[cpu].done, 0, 0);
@@ -545,9 +591,13 @@ static void burst(double gap, long count)
 		 * thread may take one along to where it runs.
 		 */
 		long cpu = i < 0 ? (i + 2 * cpus) % cpus : rand_r(&seed) % cpus;
+		long before_go = naps(bursts[cpu].tid);
 
 		sem_post(&bursts[cpu].go);
 		sem_wait(&bursts[cpu].done);
+		/* Done is not yet asleep, and the next one must be alone. */
+		while (naps(bursts[cpu].tid) == before_go)
+			usleep(1000);
 		changes += i >= 0 && before[cpu] != bursts[cpu].id;
 		before[cpu] = bursts[cpu].id;
 		usleep(gap * 1000);
@@ -579,7 +629,7 @@ static void worker_thread(double ms)
 	if (syscall(__NR_io_uring_setup, 8, &params) < 0)
 		die("io_uring_setup");
 	bound = 1;
-	counting = true;
+	counted_from = 0;
 	while (ms_now() < end) {
 		unsigned int seed = ms_now();
 
