@@ -33,16 +33,16 @@ static bool swqueue_rather(struct task_struct *a, struct task_struct *b)
 }
 
 /*
- * The lowest domain that has both CPUs: its flags tell what a move costs.
- * Interrupts are off, which is a read side of RCU.  Not for_each_domain(),
- * which reads ->parent, an __rcu pointer, as if it were none.
+ * The lowest domain that has both CPUs: its flags tell what a move costs.  For a
+ * reader of RCU.  Not for_each_domain(), which reads ->parent, an __rcu pointer,
+ * as if it were none.
  */
 static struct sched_domain *swqueue_common_domain(int src, int dst)
 {
-	struct sched_domain *sd = rcu_dereference_sched(cpu_rq(dst)->sd);
+	struct sched_domain *sd = rcu_dereference(cpu_rq(dst)->sd);
 
 	while (sd && !cpumask_test_cpu(src, sched_domain_span(sd)))
-		sd = rcu_dereference_sched(sd->parent);
+		sd = rcu_dereference(sd->parent);
 
 	return sd;
 }
