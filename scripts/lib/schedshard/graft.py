@@ -225,6 +225,15 @@ def definitions(lines, function):
     return found
 
 
+def past_blank(lines, index):
+    """Where a hook goes that spatch put between the last declaration and the empty
+    line behind it: past that line, as kernel style has it."""
+    declaration = r"\s+(?!return\b|goto\b|else\b)(\w+\s+)+\**\w+(\[.*\])?(\s*=.*)?;\s*$"
+    if 0 < index < len(lines) and not lines[index].strip() and re.match(declaration, lines[index - 1]):
+        return index + 1
+    return index
+
+
 def conditional_depth(lines):
     """How many #if are open behind these lines."""
     depth = 0
@@ -394,6 +403,7 @@ class CocciRule(Rule):
             if new is None:
                 raise Unplaced(f"spatch changed more of {place.function}() than the hook")
             for index, text in new:
+                index = past_blank(function, index)
                 if place.after != (index == len(function)):
                     raise Unplaced(f"{self.hook} would not stand {'behind' if place.after else 'inside'}"
                                    f" {place.function}()")
