@@ -288,20 +288,29 @@ static int swqueue_shards_sysctl(const struct ctl_table *table, int write,
 {
 	unsigned int val = READ_ONCE(swqueue_shards);
 	unsigned int most = SWQ_MAX_SHARDS;
-	struct ctl_table copy = *table;
+	const struct ctl_table ours = {
+		.procname	= table->procname,
+		.data		= &val,
+		.maxlen		= table->maxlen,
+		.mode		= table->mode,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= &most,
+	};
 	int ret;
 
-	copy.data = &val;
-	copy.extra1 = SYSCTL_ZERO;
-	copy.extra2 = &most;
-	ret = proc_douintvec_minmax(&copy, write, buffer, lenp, ppos);
+	ret = proc_douintvec_minmax(&ours, write, buffer, lenp, ppos);
 	if (ret || !write)
 		return ret;
 
 	return swqueue_set_shards(val);
 }
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+/* A constant one cannot be registered yet. */
 static struct ctl_table swqueue_sysctls[] = {
+#else
+static const struct ctl_table swqueue_sysctls[] = {
+#endif
 	{
 		.procname	= "sched_swqueue_shards",
 		.maxlen		= sizeof(unsigned int),
