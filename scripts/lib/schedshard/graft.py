@@ -592,8 +592,56 @@ def without(text, features):
     return text
 
 
+CONDITION = re.compile(r"#if LINUX_VERSION_CODE (<|>=) KERNEL_VERSION\((\d+), (\d+), 0\)\n")
+
+
+def resolved(text, series):
+    """A C source for one kernel: conditions on the version alone are decided.
+
+    The project's files serve several kernels; in a tree there is only one, and
+    mainline has no use for the others.
+    """
+    lines, result, changed = text.splitlines(keepends=True), [], False
+
+    def block(start):
+        """(lines of #if, lines of #else, line behind #endif), or None for what is no plain #if."""
+        parts, depth = [[], []], 1
+        for number in range(start + 1, len(lines)):
+            word = re.match(r"\s*#\s*(if|elif|else|endif)", lines[number])
+            kind = word[1] if word else ""
+            depth += {"if": 1, "endif": -1}.get(kind, 0)
+            if not depth:
+                return parts[0], parts[-1] if len(parts) > 2 else [], number + 1
+            if depth == 1 and kind == "elif":
+                return None
+            if depth == 1 and kind == "else":
+                parts.append([])
+            else:
+                parts[-1 if len(parts) > 2 else 0].append(lines[number])
+        return None
+
+    number = 0
+    while number < len(lines):
+        found = CONDITION.match(lines[number])
+        parts = block(number) if found else None
+        if not parts:
+            result.append(lines[number])
+            number += 1
+            continue
+        older = tuple(map(int, series.split("."))) < (int(found[2]), int(found[3]))
+        result += parts[0] if older == (found[1] == "<") else parts[1]
+        number, changed = parts[2], True
+    if not changed:
+        return text
+    done = "".join(result)
+    if not re.search(r"LINUX_VERSION_CODE|KERNEL_VERSION", done):
+        done = done.replace("#include <linux/version.h>\n", "")
+    return re.sub(r"\n{3,}", "\n\n", done)
+
+
 def project_contents(series):
-    """Path in the kernel -> content, without the features that have no hooks for it."""
+    """Path in the kernel -> content, without the features that have no hooks for it
+    and without what is only for other kernels."""
     features = left_out(series)
     names = tuple(word for feature in features for word in (feature, feature.replace("_", "-")))
     contents = {}
@@ -603,6 +651,8 @@ def project_contents(series):
         data = path.read_bytes()
         if path.name in ("Kconfig", "Makefile", ".kunitconfig"):
             data = without(data.decode(), features).encode()
+        if name.endswith((".c", ".h")):
+            data = resolved(data.decode(), series).encode()
         contents[name] = data
     return contents
 
@@ -1033,6 +1083,8 @@ def plan(kernel, any_version):
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)) + f"  {row[3]}")
     for name in graft.new:
         print(f"new file  {name}{'  already there' if kernel.read(name) is not None else ''}")
+    places = [row for row in rows[1:] if not row[3].startswith("not found")]
+    print(f"{len(places)} of {len(rows) - 1} places found; nothing was changed")
     if kernel.series not in SUPPORTED and not any_version:
         raise Failure(unsupported(kernel))
     if graft.problem():
