@@ -7,6 +7,9 @@ KDIR ?=
 CPUS ?= 8
 ROUNDS ?= 5
 SECONDS ?= 4
+# Not from the environment, where words like these mean other things.
+NAME =
+EMAIL =
 
 # The programs are Python, which a small Debian does not have.
 go = scripts/deps base && scripts/$(1)
@@ -14,7 +17,8 @@ source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
 kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
 
 .DEFAULT_GOAL := help
-.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench check docs clean help
+.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench check docs series series-check \
+	clean help
 
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
@@ -52,6 +56,12 @@ check: ## Static checks of the sources: checkpatch, sparse, kernel-doc, W=1, coc
 docs: ## Build the documentation and fail on any warning (KERNEL)
 	@$(call go,test) --version '$(KERNEL)' docs
 
+series: ## Write the features as patches, with a cover letter and recipients (KERNEL, KDIR, NAME, EMAIL)
+	@$(call go,series) $(source) --name '$(NAME)' --email '$(EMAIL)'
+
+series-check: ## Check the series commit by commit: half an hour (KERNEL, KDIR)
+	@$(call go,series-check) $(source)
+
 clean: ## Remove out/; the cache of sources and objects stays
 	@scripts/clean
 
@@ -63,4 +73,5 @@ help: ## Show this
 	@echo "  KERNEL=6.12    the kernel to fetch"
 	@echo "  KDIR=tree      a kernel tree of yours instead; only graft and ungraft change it"
 	@echo "  CPUS=8         CPUs of the guest; 72 is the report's server, 2 sockets x 18 cores x 2 threads"
+	@echo "  NAME= EMAIL=   who submits the series; git config user.name and user.email otherwise"
 	@echo "  ROUNDS=5 SECONDS=4   how often and how long 'run' measures each setting"
