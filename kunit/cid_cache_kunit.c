@@ -29,31 +29,7 @@
 #include <linux/spinlock.h>
 #include <linux/string.h>
 
-#include "../cid_cache.h"
-
-/* As the scheduler calls them: with interrupts off. */
-static void allow_only(struct cid_mm *mm, const unsigned long *mask,
-		       const unsigned long *possible, unsigned int nbits, int cpu)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	cid_allow_only(mm, mask, possible, nbits, cpu);
-	local_irq_restore(flags);
-}
-
-static bool allow(struct cid_mm *mm, const unsigned long *mask,
-		  const unsigned long *possible, unsigned int nbits)
-{
-	unsigned long flags;
-	bool grows;
-
-	local_irq_save(flags);
-	grows = cid_allow(mm, mask, possible, nbits);
-	local_irq_restore(flags);
-
-	return grows;
-}
+#include "cid_cache_race.h"
 
 #define LAB_CPUS	18
 #define LAB_TASKS	128
@@ -1770,261 +1746,58 @@ static void random_steps(struct kunit *test)
 /* ---- threads ---- */
 
 #define RACE_CPUS	6
-#define RACE_TASKS	10
-#define RACE_MMS	2
 #define RACE_LOOPS	40000
 
-enum { RACE_FREE, RACE_TAKEN, RACE_DEAD };
-
-struct race_task {
-	struct cid_task		t;
-	int			state;
-};
-
-struct race_mm {
-	struct cid_mm		cm;
-	u64			owner[RACE_CPUS];
-	unsigned long		allowed[1];
-	int			used_by[RACE_CPUS];
-	/* Plain on purpose: written under the id, the id must order it. */
-	unsigned long		payload[RACE_CPUS];
-	atomic_long_t		total;
-	struct race_task	task[RACE_TASKS];
-};
-
-struct race {
-	struct cid_env		env;
-	struct cid_cache	*ptr[RACE_CPUS];
-	struct cid_cache	cache[RACE_CPUS];
-	struct race_mm		mm[RACE_MMS];
-	int			error;
-	u32			rnd[RACE_CPUS];
-	struct completion	done;
-};
-
-struct race_cpu {
-	struct race		*race;
-	int			cpu;
-};
-
-static void race_fail(struct race *r, int error)
-{
-	cmpxchg_relaxed(&r->error, 0, error);
-}
-
-/* Now and then stay between two accesses, so that the others get there too. */
-static void race_step(struct cid_env *env, int cpu, enum cid_point point,
-		      const struct cid_search *s, u64 a, u64 b)
-{
-	struct race *r = env->priv;
-	u32 x = r->rnd[cpu];
-
-	r->rnd[cpu] = x * 1664525 + 1013904223;
-	x >>= 16;
-#ifdef KUNIT_USERSPACE
-	/* More threads than CPUs: let another one run. */
-	if (point == CID_AT_GATE_WAIT || x % 8 == 0)
-		cond_resched();
-#else
-	if (x % 64 == 0)
-		udelay(1);
-#endif
-}
-
-/* A running task uses its id. */
-static void race_use(struct race *r, struct race_mm *mm, struct race_task *t, int cpu)
-{
-	int k = t->t.cid, i;
-
-	if (k < 0 || k >= RACE_CPUS) {
-		race_fail(r, 1);
-		return;
-	}
-	/* Relaxed: it must not lend the id an order of its own. */
-	if (cmpxchg_relaxed(&mm->used_by[k], 0, cpu + 1))
-		race_fail(r, 2);
-	mm->payload[k]++;
-	for (i = 0; i < 20; i++)
-		barrier();
-	mm->payload[k]++;
-	atomic_long_add(2, &mm->total);
-	if (cmpxchg_relaxed(&mm->used_by[k], cpu + 1, 0) != cpu + 1)
-		race_fail(r, 3);
-}
-
-static struct race_task *race_pick(struct race_mm *mm, u32 start, int state)
-{
-	u32 i;
-
-	for (i = 0; i < RACE_TASKS; i++) {
-		struct race_task *t = &mm->task[(start + i) % RACE_TASKS];
-
-		if (READ_ONCE(t->state) == state &&
-		    cmpxchg_acquire(&t->state, state, RACE_TAKEN) == state)
-			return t;
-	}
-	return NULL;
-}
+static struct completion race_done;
 
 static int race_thread(void *data)
 {
 	struct race_cpu *rc = data;
-	struct race *r = rc->race;
-	struct cid_cache *cc = &r->cache[rc->cpu];
-	struct race_task *t = NULL;
-	struct race_mm *mm = NULL;
-	int cpu = rc->cpu;
-	struct rnd_state rnd;
-	unsigned long flags;
 	int i;
 
-	prandom_seed_state(&rnd, 1000 + cpu);
-	for (i = 0; i < RACE_LOOPS && !READ_ONCE(r->error); i++) {
-		u32 x = prandom_u32_state(&rnd);
-		struct race_mm *nmm = &r->mm[x % RACE_MMS];
-		struct race_task *n = NULL;
-
-		if (x / 8 % 4)
-			n = race_pick(nmm, x / 64, RACE_FREE);
-		local_irq_save(flags);
-		cid_switch(&r->env, cc, cpu, n ? &nmm->cm : NULL, n ? &n->t : NULL,
-			   (u32)jiffies);
-		if (!n && x / 256 % 8 == 0) {
-			u64 *word = &cc->word[x / 4096 % CID_CACHE_WORDS];
-
-			/* an eviction */
-			smp_store_release(word, CID_EMPTY);
-		}
-		local_irq_restore(flags);
-		if (t) {
-			/* Pairs with the acquire of race_pick(). */
-			smp_store_release(&t->state, RACE_FREE);
-		}
-		t = n;
-		mm = nmm;
-		if (!t)
-			continue;
-		race_use(r, mm, t, cpu);
-
-		if (x / 1024 % 32 < 4) {
-			struct race_task *c = race_pick(mm, x / 64, RACE_DEAD);
-
-			if (c) {
-				cid_task_init(&c->t);
-				local_irq_save(flags);
-				cid_clone(&r->env, cc, cpu, &mm->cm, &t->t, &c->t,
-					  (u32)jiffies);
-				local_irq_restore(flags);
-				/* Pairs with the acquire of race_pick(). */
-				smp_store_release(&c->state, RACE_FREE);
-				race_use(r, mm, t, cpu);
-			}
-		} else if (x / 1024 % 32 == 4) {
-			local_irq_save(flags);
-			cid_exec_before(&r->env, cc, cpu, &mm->cm, &t->t, (u32)jiffies);
-			cid_exec_after(&r->env, cc, cpu, &mm->cm, &t->t, (u32)jiffies);
-			local_irq_restore(flags);
-			race_use(r, mm, t, cpu);
-		} else if (x / 1024 % 32 < 7 && t != &mm->task[0]) {
-			local_irq_save(flags);
-			cid_exit(&r->env, cc, cpu, &mm->cm, &t->t, (u32)jiffies);
-			cid_switch(&r->env, cc, cpu, NULL, NULL, (u32)jiffies);
-			local_irq_restore(flags);
-			/* Pairs with the acquire of race_pick(). */
-			smp_store_release(&t->state, RACE_DEAD);
-			t = NULL;
-		}
+	for (i = 0; i < RACE_LOOPS && !READ_ONCE(rc->race->error); i++) {
+		race_turn(rc);
 		if (i % 256 == 0)
 			cond_resched();
 	}
-	local_irq_save(flags);
-	cid_switch(&r->env, cc, cpu, NULL, NULL, (u32)jiffies);
-	local_irq_restore(flags);
-	if (t) {
-		/* Pairs with the acquire of race_pick(). */
-		smp_store_release(&t->state, RACE_FREE);
-	}
-	complete(&r->done);
+	race_leave(rc);
+	complete(&race_done);
 	while (!kthread_should_stop())
 		msleep(20);
 	return 0;
 }
 
-static void race_setup(struct race *r, u32 keep)
-{
-	unsigned long all = BIT_MASK(RACE_CPUS) - 1;
-	int i, j;
-
-	for (i = 0; i < RACE_CPUS; i++)
-		r->ptr[i] = &r->cache[i];
-	for (i = 0; i < RACE_CPUS; i++)
-		r->rnd[i] = i + 1;
-	r->env.cache = r->ptr;
-	r->env.nr_cpus = RACE_CPUS;
-	r->env.nr_ids = RACE_CPUS;
-	r->env.keep = keep;
-	r->env.quiet = true;
-	r->env.step = race_step;
-	r->env.priv = r;
-	init_completion(&r->done);
-	for (i = 0; i < RACE_MMS; i++) {
-		struct race_mm *mm = &r->mm[i];
-
-		cid_mm_init(&mm->cm, mm->allowed);
-		allow_only(&mm->cm, &all, &all, RACE_CPUS, -1);
-		cid_mm_multi(&mm->cm, mm->owner, i + 1);
-		for (j = 0; j < RACE_TASKS; j++) {
-			cid_task_init(&mm->task[j].t);
-			mm->task[j].state = RACE_DEAD;
-		}
-		cid_fork(&mm->cm, &mm->task[0].t);
-		mm->task[0].state = RACE_FREE;
-	}
-}
-
 static void race_run(struct kunit *test, u32 keep)
 {
 	struct race *r = kunit_kzalloc(test, sizeof(*r), GFP_KERNEL);
+	struct race_cpu *rc = kunit_kcalloc(test, RACE_CPUS, sizeof(*rc), GFP_KERNEL);
 	struct task_struct *thread[RACE_CPUS];
-	struct race_cpu rc[RACE_CPUS];
 	struct cid_stats st;
-	int i, j;
+	const char *error;
+	int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, r);
-	race_setup(r, keep);
+	KUNIT_ASSERT_NOT_NULL(test, rc);
+	race_setup(r, rc, RACE_CPUS, keep);
+	init_completion(&race_done);
 	for (i = 0; i < RACE_CPUS; i++) {
-		rc[i].race = r;
-		rc[i].cpu = i;
 		thread[i] = kthread_run(race_thread, &rc[i], "cid_race/%d", i);
 		KUNIT_EXPECT_FALSE(test, IS_ERR(thread[i]));
 		if (IS_ERR(thread[i]))
-			complete(&r->done);
+			complete(&race_done);
 	}
 	for (i = 0; i < RACE_CPUS; i++)
-		wait_for_completion(&r->done);
+		wait_for_completion(&race_done);
 	for (i = 0; i < RACE_CPUS; i++) {
 		if (!IS_ERR(thread[i]))
 			kthread_stop(thread[i]);
 	}
 
-	KUNIT_EXPECT_EQ(test, r->error, 0);
+	error = race_judge(r, rc);
+	KUNIT_EXPECT_NULL_MSG(test, error, "%s", error);
 	memset(&st, 0, sizeof(st));
 	for (i = 0; i < RACE_CPUS; i++)
 		cid_stats_add(&st, &r->cache[i].stats);
-	KUNIT_EXPECT_EQ(test, st.slow_again, 0ULL);
-	KUNIT_EXPECT_EQ(test, st.exceeded, 0ULL);
-	KUNIT_EXPECT_FALSE(test, r->env.warned);
-	for (i = 0; i < RACE_MMS; i++) {
-		long sum = 0, alive = 0;
-
-		for (j = 0; j < RACE_CPUS; j++)
-			sum += r->mm[i].payload[j];
-		for (j = 0; j < RACE_TASKS; j++)
-			alive += r->mm[i].task[j].state == RACE_FREE;
-		KUNIT_EXPECT_EQ(test, sum, atomic_long_read(&r->mm[i].total));
-		KUNIT_EXPECT_EQ(test, (long)atomic_read(&r->mm[i].cm.users), alive);
-		KUNIT_EXPECT_EQ(test, r->mm[i].cm.episode & 1, 0U);
-	}
 	kunit_info(test, "keep %u: %llu hits, %llu stolen, %llu slow, %llu lost claims\n",
 		   keep, st.hit, st.stolen, st.slow, st.lost_claims);
 }

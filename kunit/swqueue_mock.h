@@ -214,13 +214,40 @@ static inline void mock_cleanup(void *arg)
 
 /*
  * An LLC of @nr_cpus CPUs with @threads per core, siblings side by side, in
- * @shards shards; all CPUs are busy and nobody is announced.
+ * @shards shards; all CPUs are busy and nobody is announced. The memory is the
+ * caller's: @mock, zeroed, and mock->rq, MOCK_ALL_CPUS of them.
+ *
+ * Return: false without memory for the layout.
  */
-static inline void mock_setup(struct kunit *test, unsigned int nr_cpus,
-			      unsigned int threads, unsigned int shards)
+static inline bool mock_init(unsigned int threads, unsigned int shards)
 {
 	unsigned int i, cpu;
 
+	mock->kick = true;
+	for (i = 0; i < MOCK_ALL_CPUS; i++) {
+		swq_cpu_init(&mock->rq[i].c, i);
+		raw_spin_lock_init(&mock->rq[i].lock);
+		mock->rq[i].running = FREE;
+		mock->rq[i].nr = 1;
+	}
+	for (cpu = 0; cpu < mock->nr_cpus; cpu++) {
+		mock->cpus[cpu] = cpu;
+		mock->cores[cpu] = cpu / threads;
+	}
+
+	mock->l = mock_layout(shards);
+	if (!mock->l)
+		return false;
+	for (cpu = 0; cpu < mock->nr_cpus; cpu++)
+		rcu_assign_pointer(mock->rq[cpu].c.layout, mock->l);
+	mock_clear_announced();
+	return true;
+}
+
+/* The same for a test, and everything is given back after it. */
+static inline void mock_setup(struct kunit *test, unsigned int nr_cpus,
+			      unsigned int threads, unsigned int shards)
+{
 	mock = kunit_kzalloc(test, sizeof(*mock), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mock);
 	mock->test = test;
@@ -228,26 +255,10 @@ static inline void mock_setup(struct kunit *test, unsigned int nr_cpus,
 	mock->rq = kunit_kcalloc(test, MOCK_ALL_CPUS, sizeof(*mock->rq), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, mock->rq);
 
-	mock->kick = true;
 	INIT_LIST_HEAD(&mock->dead);
 	KUNIT_ASSERT_EQ(test, 0, kunit_add_action_or_reset(test, mock_cleanup, mock));
-	for (i = 0; i < MOCK_ALL_CPUS; i++) {
-		swq_cpu_init(&mock->rq[i].c, i);
-		raw_spin_lock_init(&mock->rq[i].lock);
-		mock->rq[i].running = FREE;
-		mock->rq[i].nr = 1;
-	}
-	for (cpu = 0; cpu < nr_cpus; cpu++) {
-		mock->cpus[cpu] = cpu;
-		mock->cores[cpu] = cpu / threads;
-	}
-
-	mock->l = mock_layout(shards);
-	KUNIT_ASSERT_NOT_NULL(test, mock->l);
+	KUNIT_ASSERT_TRUE(test, mock_init(threads, shards));
 	KUNIT_ASSERT_EQ(test, mock->l->nr_shards, shards);
-	for (cpu = 0; cpu < nr_cpus; cpu++)
-		rcu_assign_pointer(mock->rq[cpu].c.layout, mock->l);
-	mock_clear_announced();
 
 	/* Actors are pinned elsewhere, and this thread spins while it waits. */
 	set_cpus_allowed_ptr(current, cpumask_of(cpumask_first(cpu_online_mask)));
