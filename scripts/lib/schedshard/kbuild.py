@@ -17,7 +17,7 @@ from . import (CACHE, CONFIGS, OUT, REPO, SCRIPTS, Failure, Progress, digest, fi
 FRAGMENTS = {
     "run": ["guest.config", "swqueue.config", "cid-cache.config"],
     "stock": ["guest.config", "swqueue.config", "cid-cache.config", "stock.config"],
-    "debug": ["guest.config", "swqueue.config", "cid-cache.config", "debug.config"],
+    "debug": ["guest.config", "swqueue.config", "cid-cache.config", "debug.config", "torture.config"],
     "kcsan": ["guest.config", "swqueue.config", "cid-cache.config", "kcsan.config"],
 }
 # A configuration that differs in little starts from the other's objects.
