@@ -160,7 +160,7 @@ static void race_turn(struct race_cpu *rc)
 	struct race_task *n = NULL, *t;
 	unsigned long flags;
 
-	rc->turns++;
+	WRITE_ONCE(rc->turns, rc->turns + 1);
 	if (x / 8 % 4)
 		n = race_pick(nmm, x / 64, RACE_FREE);
 	local_irq_save(flags);

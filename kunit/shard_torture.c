@@ -114,6 +114,7 @@ struct shard_torture {
 
 static struct shard_torture *st;
 
+/* Told once: what follows an error is no news. */
 static void found(const char *error)
 {
 	if (error && !cmpxchg(&st->error, NULL, error))
@@ -130,8 +131,36 @@ static void stay_home(unsigned int n)
 		set_cpus_allowed_ptr(current, cpumask_of(cpu));
 }
 
-/* Between two turns: halt if everybody halts, stand still for a judgement. */
-static void between_turns(const char *title, unsigned int home)
+/*
+ * The administrator is the last to stand still. What was missed while the feature
+ * was off is found by ticks, now. Then every other time there is a new layout:
+ * nothing happens any more that would publish, so what the sweep leaves out stays
+ * lost.
+ */
+static void last_turn(struct person *p)
+{
+	unsigned int cpu;
+
+	/* Pairs with between_turns() of the others. */
+	while (atomic_read_acquire(&st->nr_still) != st->nr_threads - 1) {
+		if (torture_must_stop())
+			return;
+		schedule_timeout_interruptible(1);
+	}
+	toggle(p, true);
+	for (cpu = 0; cpu < st->nr; cpu++) {
+		if (tick_is_due(&mock->rq[cpu]))
+			tick(&st->play.p[cpu]);
+	}
+	if (st->round & 2)
+		reshard(p);
+}
+
+/*
+ * Between two turns: halt if everybody halts, stand still for a judgement. @p
+ * for the administrator only.
+ */
+static void between_turns(const char *title, unsigned int home, struct person *p)
 {
 	unsigned int round;
 
@@ -139,6 +168,8 @@ static void between_turns(const char *title, unsigned int home)
 	/* Pairs with stand_still() and go_on(). */
 	round = smp_load_acquire(&st->round);
 	if (round & 1) {
+		if (p)
+			last_turn(p);
 		/* Pairs with stand_still(): the judge sees what was done. */
 		atomic_inc_return_release(&st->nr_still);
 		/* Pairs with go_on(): what the judge has played is seen. */
@@ -163,7 +194,7 @@ static int shard_torture_queue(void *arg)
 				break;
 		}
 		atomic_long_add(i, &st->turns);
-		between_turns("torture_queue", p->me);
+		between_turns("torture_queue", p->me, p->me == st->nr + 1 ? p : NULL);
 	}
 	torture_kthread_stopping("torture_queue");
 	return 0;
@@ -198,12 +229,12 @@ static int shard_torture_cid(void *arg)
 		if (!rc->cpu && rc->turns % (256 * TURNS) == 0)
 			WRITE_ONCE(rc->race->env.keep,
 				   keep[get_random_u32_below(ARRAY_SIZE(keep))]);
-		between_turns("torture_cid", rc->cpu);
+		between_turns("torture_cid", rc->cpu, NULL);
 	}
 	/* With an error the ids are no longer fit for use; others still wait for it. */
 	found(READ_ONCE(rc->race->error));
 	while (!torture_must_stop())
-		between_turns("torture_cid", rc->cpu);
+		between_turns("torture_cid", rc->cpu, NULL);
 	if (!READ_ONCE(rc->race->error))
 		race_leave(rc);
 	torture_kthread_stopping("torture_cid");
@@ -233,7 +264,7 @@ static void go_on(void)
 
 static void judge(void)
 {
-	st->judgements++;
+	WRITE_ONCE(st->judgements, st->judgements + 1);
 	found(judge_stopped());
 	found(race_judge(&st->race, st->rc));
 }
@@ -284,19 +315,20 @@ static unsigned long cid_turns(void)
 
 static void print_stats(void)
 {
+	const char *error = READ_ONCE(st->error);
 	struct cid_stats cid = cid_sum();
 
 	pr_alert("%s" TORTURE_FLAG " queue: turns %ld reshards %lu toggles %lu linked %lu\n",
-		 torture_type, atomic_long_read(&st->turns), st->play.reshards,
-		 st->play.toggles, queue_stat(SWQ_STAT_LINKED));
+		 torture_type, atomic_long_read(&st->turns), READ_ONCE(st->play.reshards),
+		 READ_ONCE(st->play.toggles), queue_stat(SWQ_STAT_LINKED));
 	pr_alert("%s" TORTURE_FLAG " looks: popped %lu moved %lu discarded %lu contended %lu\n",
 		 torture_type, queue_stat(SWQ_STAT_POPPED), queue_stat(SWQ_STAT_PULL_MOVED),
 		 queue_stat(SWQ_STAT_DISCARDED), queue_stat(SWQ_STAT_CONTENDED));
 	pr_alert("%s" TORTURE_FLAG " ids: turns %lu hits %llu stolen %llu slow %llu lost %llu\n",
 		 torture_type, cid_turns(), cid.hit, cid.stolen, cid.slow,
 		 cid.lost_claims + cid.lost_resumes);
-	pr_alert("%s" TORTURE_FLAG " judgements %lu%s%s ", torture_type, st->judgements,
-		 st->error ? " !!! " : "", st->error ?: "");
+	pr_alert("%s" TORTURE_FLAG " judgements %lu%s%s ", torture_type,
+		 READ_ONCE(st->judgements), error ? " !!! " : "", error ?: "");
 	/* It goes on with that line. */
 	torture_onoff_stats();
 }

@@ -85,7 +85,7 @@ struct play {
 static struct play *play;
 
 /* For tests of the tests: what a play is given must be seen to be wrong. */
-#define PLAY_FORGETS	0x01	/* the queue is not told of each wakeup */
+#define PLAY_FORGETS	0x01	/* the queue is told of few wakeups */
 #define PLAY_NO_SWEEP	0x02	/* a new layout starts empty and stays so */
 #define PLAY_LEAKS	0x04	/* a layout that was replaced is forgotten */
 
@@ -335,7 +335,7 @@ static void put_in(struct person *p, int cpu, enum mock_task kind, bool sync)
 	WRITE_ONCE(rq->nr, rq->nr + 1);
 	if (!feature())
 		WRITE_ONCE(play->toggled[cpu], true);
-	else if (!(play->faults & PLAY_FORGETS) || rnd(p, 8))
+	else if (!(play->faults & PLAY_FORGETS) || !rnd(p, 8))
 		swq_enqueued(layout_of(cpu), &rq->c, mock_cpu(self),
 			     mock_events(rq, self, kind, sync));
 	unlock_rq(cpu);
@@ -630,7 +630,7 @@ static void reshard(struct person *p)
 	mock->l = l;
 	swq_replace(&old, &new, &random_replace_ops);
 	list_del_init(&l->entry);
-	play->reshards++;
+	WRITE_ONCE(play->reshards, play->reshards + 1);
 }
 
 /* Off means that hooks are not called; what is under way goes on. */
@@ -641,7 +641,7 @@ static void toggle(struct person *p, bool on)
 	/* What was missed is excused: not without cause. */
 	if (feature() == on)
 		return;
-	play->toggles++;
+	WRITE_ONCE(play->toggles, play->toggles + 1);
 	WRITE_ONCE(play->feature, on);
 	/* In this order: a tick before the first does not count. */
 	for (cpu = 0; on && cpu < play->nr_cpus; cpu++)
@@ -679,7 +679,9 @@ static bool act_outside(struct person *p)
 	}
 	switch (rnd(p, 4)) {
 	case 0:
-		toggle(p, rnd(p, 4));
+		/* What is missed while it is off is excused, so seldom. */
+		if (!play->free_running || !rnd(p, 16))
+			toggle(p, rnd(p, 4));
 		break;
 	case 1:
 		unlink_own(p);

@@ -21,7 +21,7 @@ void reinit_completion(struct completion *x);
 void complete(struct completion *x);
 void complete_all(struct completion *x);
 void wait_for_completion(struct completion *x);
-unsigned long wait_for_completion_timeout(struct completion *x, unsigned long jiffies);
+unsigned long wait_for_completion_timeout(struct completion *x, unsigned long timeout);
 bool try_wait_for_completion(struct completion *x);
 bool completion_done(struct completion *x);
 #define wait_for_completion_interruptible(x)	({ wait_for_completion(x); 0; })
