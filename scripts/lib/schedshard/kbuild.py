@@ -14,11 +14,16 @@ from . import (CACHE, CONFIGS, OUT, REPO, SCRIPTS, Failure, Progress, digest, fi
                graft, locked, read, run_logged, say, show, write)
 
 # The fragments of each configuration, later ones win.
+_FEATURES = ["guest.config", "swqueue.config", "cid-cache.config"]
+_DEBUG = [*_FEATURES, "debug.config", "torture.config"]
 FRAGMENTS = {
-    "run": ["guest.config", "swqueue.config", "cid-cache.config"],
-    "stock": ["guest.config", "swqueue.config", "cid-cache.config", "stock.config"],
-    "debug": ["guest.config", "swqueue.config", "cid-cache.config", "debug.config", "torture.config"],
-    "kcsan": ["guest.config", "swqueue.config", "cid-cache.config", "kcsan.config"],
+    "run": _FEATURES,
+    "stock": [*_FEATURES, "stock.config"],
+    "debug": _DEBUG,
+    "kcsan": [*_FEATURES, "kcsan.config", "torture.config"],
+    "rt": [*_DEBUG, "rt.config"],
+    "none": [*_DEBUG, "none.config"],
+    "fault": [*_DEBUG, "fault.config"],
 }
 # A configuration that differs in little starts from the other's objects.
 SEEDS = {"stock": "run", "run": "stock"}
