@@ -17,8 +17,8 @@ source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
 kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
 
 .DEFAULT_GOAL := help
-.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench check docs series series-check \
-	clean help
+.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench torture variants outside check docs \
+	series series-check clean help
 
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
@@ -49,6 +49,15 @@ bench-cid: ## What keep_ms does to ids, and what that costs (KERNEL, KDIR)
 
 bench-sysbench: ## PostgreSQL and sysbench in the guest: which way ids are given (KERNEL, KDIR, CPUS)
 	@$(call go,bench-sysbench) $(source) --cpus '$(CPUS)'
+
+torture: ## Torture both structures in the debug guest (KERNEL, CPUS, SECONDS)
+	@$(call go,torture) --version '$(KERNEL)' --cpus '$(CPUS)' $(if $(filter-out file default,$(origin SECONDS)),--seconds '$(SECONDS)')
+
+variants: ## KUnit suites and a load under KCSAN, PREEMPT_RT, PREEMPT_NONE and fault injection (KERNEL)
+	@$(call go,test-guest-variants) --version '$(KERNEL)'
+
+outside: ## Other people's tests, stock against grafted: kselftest, stress-ng, rt-tests, sysbench (KERNEL, CPUS)
+	@$(call go,outside) --version '$(KERNEL)' --cpus '$(CPUS)'
 
 check: ## Static checks of the sources: checkpatch, sparse, kernel-doc, W=1, coccicheck (KERNEL)
 	@$(call go,test) --version '$(KERNEL)' static
