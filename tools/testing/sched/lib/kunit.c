@@ -352,6 +352,21 @@ static void timed_out(int sig)
 	_exit(1);
 }
 
+#if !defined(SIM_TSAN) && !defined(SIM_ASAN)
+/* Sanitizers see to this themselves. */
+static void crashed(int sig)
+{
+	static const char msg[] = "# stopped at the first failure: ";
+	ssize_t n;
+
+	n = write(STDOUT_FILENO, msg, sizeof(msg) - 1);
+	n = write(STDOUT_FILENO, running_name, strlen(running_name));
+	n = write(STDOUT_FILENO, " (crash)\n", 9);
+	(void)n;
+	_exit(128 + sig);
+}
+#endif
+
 static u64 name_hash(const char *s)
 {
 	u64 h = 14695981039346656037ull;
@@ -592,6 +607,12 @@ int main(int argc, char **argv)
 	sim_start(opt.cpus, opt.seed);
 	sim_fail_hook(kernel_complaint);
 	signal(SIGALRM, timed_out);
+#if !defined(SIM_TSAN) && !defined(SIM_ASAN)
+	signal(SIGSEGV, crashed);
+	signal(SIGBUS, crashed);
+	signal(SIGFPE, crashed);
+	signal(SIGILL, crashed);
+#endif
 	printf("KTAP version 1\n1..%u\n# seed: %llu\n", suites, opt.seed);
 	for (i = 0; i < all.nr; i++) {
 		if (nr_chosen(all.suite[i]))
