@@ -67,6 +67,13 @@ def names(variant):
     return done.stdout.split()
 
 
+def explorer(words, options, log, out=DIR):
+    """Its exit status, its last words, and whether it has seen every state."""
+    status, text = run(["nice", f"{out}/explore/cid_explore-{words}", *options.split()], log)
+    ends = [line for line in text.splitlines() if " states, " in line and " transitions, " in line]
+    return status, text, ends[-1] if ends else ""
+
+
 def first_failure(text):
     """Which case turned red, and by what."""
     match = (re.search(r"^# (?:stopped at the first failure|no end in sight, stopped in): (\S+.*)$", text, re.M)
@@ -113,10 +120,10 @@ def build_broken(variant, work, extra=("WERROR=",)):
     return build([variant], work, work / "src", extra)
 
 
-def turns_red(variant, suites, work, seconds=60):
+def turns_red(variant, suites, work, seconds=60, params="break"):
     """Which test notices what is broken in work/, and by what; None if none does."""
     for suite in suites:
-        status, text = kunit(variant, ["break", "--stop", "--timeout", str(seconds), suite], work / "log", work, 300)
+        status, text = kunit(variant, [params, "--stop", "--timeout", str(seconds), suite], work / "log", work, 300)
         if status:
             return first_failure(text)
     return None
