@@ -10,6 +10,8 @@ SECONDS ?= 4
 # Not from the environment, where words like these mean other things.
 NAME =
 EMAIL =
+NUMBER ?= 150
+SEED ?= 1
 
 # The programs are Python, which a small Debian does not have.
 go = scripts/deps base && scripts/$(1)
@@ -17,8 +19,8 @@ source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
 kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
 
 .DEFAULT_GOAL := help
-.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench torture variants outside check docs \
-	series series-check clean help
+.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench torture variants outside mutants \
+	check docs series series-check clean help
 
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
@@ -71,6 +73,9 @@ series: ## Write the features as patches, with a cover letter and recipients (KE
 series-check: ## Check the series commit by commit: half an hour (KERNEL, KDIR)
 	@$(call go,series-check) $(source)
 
+mutants: ## Break the sources in small ways and see which test notices (NUMBER, SEED)
+	@$(call go,mutants) --number '$(NUMBER)' --seed '$(SEED)'
+
 clean: ## Remove out/; the cache of sources and objects stays
 	@scripts/clean
 
@@ -83,4 +88,5 @@ help: ## Show this
 	@echo "  KDIR=tree      a kernel tree of yours instead; only graft and ungraft change it"
 	@echo "  CPUS=8         CPUs of the guest; 72 is the report's server, 2 sockets x 18 cores x 2 threads"
 	@echo "  NAME= EMAIL=   who submits the series; git config user.name and user.email otherwise"
+	@echo "  NUMBER=150 SEED=1   how many breakages 'mutants' makes, and which"
 	@echo "  ROUNDS=5 SECONDS=4   how often and how long 'run' measures each setting"

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import repeat
 
 from . import OUT, REPO, Failure, Progress, mutate, read, show
-from .userspace import (DIR, HERE, JOBS, broken, build, build_broken, copied, explorer, make, suites_of,
+from .userspace import (DIR, HERE, JOBS, broken, build, build_broken, copied, explorer, make, patches, suites_of,
                         turns_red)
 
 WORK = OUT / "mutants"
@@ -143,10 +143,10 @@ def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan
         raise Failure("no such mutants; see --list")
     random.Random(seed).shuffle(pool)
     explained = explanations()
-    patches = sorted((HERE / "breaks").glob("[!g]*/*.patch")) if hand else []
+    breaks = patches() if hand else []
     entries, begun = [], 0
     WORK.mkdir(parents=True, exist_ok=True)
-    with Progress(f"{min(number, len(pool)) + len(patches)} mutants") as progress, \
+    with Progress(f"{min(number, len(pool)) + len(breaks)} mutants") as progress, \
             ThreadPoolExecutor(JOBS) as workers, open(WORK / "log", "w") as log:
         def collect(found):
             for item in found:
@@ -159,7 +159,7 @@ def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan
             some = pool[begun:begun + lack]
             collect(workers.map(entry, some, range(begun, begun + len(some)), repeat(variants)))
             begun += len(some)
-        collect(workers.map(hand_made, patches))
+        collect(workers.map(hand_made, breaks))
     for item in entries:
         kind, reason = explained.get(item["mutant"], ("", ""))
         item["class"], item["reason"] = kind, reason

@@ -13,6 +13,8 @@ from . import OUT, REPO, Failure, show
 HERE = REPO / "tools/testing/sched"
 DIR = OUT / "userspace"
 JOBS = min(2, os.cpu_count() or 1)
+# Breakages by feature; those in here need a guest, see gluemutants.py.
+GLUE = HERE / "breaks/glue"
 # Parameters of the suites, as for modules: how long each way to run them goes on.
 PARAMS = {
     "asan": ["swqueue_race_kunit.steps=1000000", "swqueue_ops_kunit.steps=200000"],
@@ -97,6 +99,15 @@ def patched(patch, work):
     status, text = run(["patch", "-p1", "-F0", "--no-backup-if-mismatch", "-i", patch], work / "patch.log",
                        cwd=work / "src")
     return text if status or re.search(r"fuzz|FAILED", text) else None
+
+
+def patches():
+    """The breakages that suites in userspace have to notice."""
+    return sorted(path for path in (HERE / "breaks").glob("*/*.patch") if path.parent != GLUE)
+
+
+def glue_patches():
+    return sorted(GLUE.glob("*.patch"))
 
 
 def keys(patch):
