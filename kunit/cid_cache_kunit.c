@@ -266,19 +266,30 @@ static void lab_check_bound(struct lab *lab, int cpu)
 		lab_fail(lab, "an id at or above the bound was given out");
 }
 
+/* User space has to be told of a new id, and need not be told of the old one. */
+static void lab_check_told(struct lab *lab, bool told, bool changed)
+{
+	if (told != changed)
+		lab_fail(lab, changed ? "nobody is told of a new id" :
+			 "an id that is no new one is told");
+}
+
 /* @next may be NULL, the idle task. */
 static void lab_switch(struct lab *lab, int cpu, struct lab_task *next)
 {
 	struct lab_cpu *c = &lab->cpu[cpu];
 	struct lab_task *prev = c->curr;
 	bool active = next && next->t.active == CID_ACTIVE;
+	int before = next ? next->t.cid : CID_NONE;
+	bool told;
 
 	lab_begin(lab, cpu, active ? next->mm : NULL);
 	if (next)
 		next->cpu = cpu;
-	cid_switch(&lab->env, &lab->cache[cpu], cpu,
-		   active ? &next->mm->cm : NULL, next ? &next->t : NULL,
-		   lab->now);
+	told = cid_switch(&lab->env, &lab->cache[cpu], cpu,
+			  active ? &next->mm->cm : NULL, next ? &next->t : NULL,
+			  lab->now);
+	lab_check_told(lab, told, next ? before != next->t.cid : false);
 	if (prev && prev != next)
 		prev->cpu = -1;
 	c->curr = next;
@@ -408,10 +419,13 @@ static bool lab_exec_mmap(struct lab *lab, int cpu)
 static void lab_exec_after(struct lab *lab, int cpu)
 {
 	struct lab_task *t = lab->cpu[cpu].curr;
+	int before = t->t.cid;
+	bool told;
 
 	lab_begin(lab, cpu, t->mm);
-	cid_exec_after(&lab->env, &lab->cache[cpu], cpu, &t->mm->cm, &t->t,
-		       lab->now);
+	told = cid_exec_after(&lab->env, &lab->cache[cpu], cpu, &t->mm->cm,
+			      &t->t, lab->now);
+	lab_check_told(lab, told, before != t->t.cid);
 	lab_check_bound(lab, cpu);
 	lab_end(lab, cpu);
 }
@@ -545,7 +559,7 @@ static void generations(struct kunit *test)
 {
 	struct cid_gen_batch a = { 0, 0 }, b = { 0, 0 };
 	atomic64_t pool = ATOMIC64_INIT(1);
-	u64 last_a = 0, last_b = 0;
+	u64 last_a = 0, last_b = 0, first, size, gen;
 	int i;
 
 	for (i = 0; i < 1000; i++) {
@@ -562,6 +576,26 @@ static void generations(struct kunit *test)
 	a.next = a.end;
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, cid_gen_alloc(&pool, &a), 0ULL);
+
+	/* A batch that ends with the last generation is still a whole one. */
+	atomic64_set(&pool, 1);
+	b.next = b.end;
+	KUNIT_EXPECT_EQ(test, cid_gen_alloc(&pool, &b), 1ULL);
+	size = b.end - 1;
+	KUNIT_EXPECT_GT(test, size, 1ULL);
+	KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&pool), b.end);
+	b.next = b.end;
+	first = CID_GEN_MAX - size + 1;
+	atomic64_set(&pool, first);
+	for (gen = first; gen <= CID_GEN_MAX; gen++)
+		KUNIT_EXPECT_EQ(test, cid_gen_alloc(&pool, &b), gen);
+	KUNIT_EXPECT_EQ(test, cid_gen_alloc(&pool, &b), 0ULL);
+	/* One that would go beyond it is not begun. */
+	atomic64_set(&pool, first + 1);
+	KUNIT_EXPECT_EQ(test, cid_gen_alloc(&pool, &b), 0ULL);
+	/* Nor is one that begins with no generation at all. */
+	atomic64_set(&pool, 0);
+	KUNIT_EXPECT_EQ(test, cid_gen_alloc(&pool, &b), 0ULL);
 }
 
 /* ---- races played by hand ---- */
@@ -966,6 +1000,76 @@ static void inactive_tasks(struct kunit *test)
 	lab_expect_ok(test, lab);
 }
 
+/* cid_clone_here() does all of it or nothing. */
+static void clone_here(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3], *child = lab_new_task(lab, NULL), *parent;
+	struct cid_cache *cc = &lab->cache[0];
+	struct lab_mm *mm;
+
+	/* Without a generation nobody may be added. */
+	parent = lab_fork(lab);
+	lab_switch(lab, 0, parent);
+	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &parent->mm->cm,
+						&parent->t, &child->t));
+	/* A first clone has no word that it could resume. */
+	lab_multi(lab, parent->mm);
+	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &parent->mm->cm,
+						&parent->t, &child->t));
+	KUNIT_EXPECT_EQ(test, atomic_read(&parent->mm->cm.users), 1);
+	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_INACTIVE);
+	lab_switch(lab, 0, NULL);
+	mm = lab_group(test, lab, t, 2);
+
+	/* Beside others: the parent has its word. */
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_TRUE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
+					       &child->t));
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 3);
+	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_ACTIVE);
+	KUNIT_EXPECT_EQ(test, cc->stats.materialised, 1ULL);
+	cid_leave(&lab->env, 0, &mm->cm);
+	cid_task_init(&child->t);
+	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_INACTIVE);
+
+	/* By a task that does not take part: not even a word is touched. */
+	t[0]->t.active = CID_EXEC;
+	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
+						&child->t));
+	t[0]->t.active = CID_ACTIVE;
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	lab_switch(lab, 0, NULL);
+
+	/* Alone again, and its word of then is here: it comes back to life. */
+	lab_switch(lab, 1, t[1]);
+	lab_exit(lab, 1);
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, (int)cc->cur, 0);
+	KUNIT_EXPECT_TRUE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
+					       &child->t));
+	KUNIT_EXPECT_NE(test, (int)cc->cur, 0);
+	KUNIT_EXPECT_EQ(test, cc->word[cc->cur - 1], cid_word(mm->cm.gen, 0, CID_RUNNING));
+	KUNIT_EXPECT_EQ(test, cc->stats.materialised, 2ULL);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	lab_expect_ok(test, lab);
+
+	/* A parked word of another id is not the implicit 0. */
+	cid_leave(&lab->env, 0, &mm->cm);
+	cid_task_init(&child->t);
+	cc->word[cc->cur - 1] = cid_word(mm->cm.gen, 1, CID_PARKED);
+	cc->cur = 0;
+	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
+						&child->t));
+	/* Nor is there one beside other users. */
+	cc->word[0] = cid_word(mm->cm.gen, 0, CID_PARKED);
+	atomic_set(&mm->cm.users, 2);
+	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
+						&child->t));
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	KUNIT_EXPECT_EQ(test, (int)cc->cur, 0);
+}
+
 /* ---- progress ---- */
 
 /*
@@ -1245,6 +1349,7 @@ static void forced_bound(struct kunit *test)
 	struct lab_task *t[4];
 	struct lab_mm *mm = lab_group(test, lab, t, 4);
 	unsigned int seen = 0;
+	struct cid_stats st;
 	unsigned long flags;
 	int i;
 
@@ -1262,13 +1367,19 @@ static void forced_bound(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, seen, 0xfU);
 	KUNIT_EXPECT_TRUE(test, lab->env.warned);
-	KUNIT_EXPECT_GE(test, lab_stats(lab).exceeded, 1ULL);
+	st = lab_stats(lab);
+	/* The first one got an id below the bound, the others had to break it. */
+	KUNIT_EXPECT_EQ(test, st.exceeded, 3ULL);
+	KUNIT_EXPECT_EQ(test, st.slow, 3ULL);
+	KUNIT_EXPECT_EQ(test, st.slow_again, 3ULL);
 	/* Each CPU that had to break it is allowed now. */
 	KUNIT_EXPECT_EQ(test, mm->cm.nr_allowed, 4U);
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm->cm.lock));
 	KUNIT_EXPECT_EQ(test, mm->cm.episode & 1, 0U);
 
 	/* Users without a generation: id 0, a warning, no crash. */
+	WRITE_ONCE(lab->env.warned, false);
+	memset(&lab->cache[0].stats, 0, sizeof(st));
 	t[0] = lab_fork(lab);
 	atomic_set(&t[0]->mm->cm.users, 2);
 	lab_switch(lab, 0, NULL);
@@ -1276,6 +1387,9 @@ static void forced_bound(struct kunit *test)
 	cid_switch(&lab->env, &lab->cache[0], 0, &t[0]->mm->cm, &t[0]->t, 0);
 	local_irq_restore(flags);
 	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[0].cur, 0);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.exceeded, 1ULL);
+	KUNIT_EXPECT_TRUE(test, lab->env.warned);
 }
 
 /* ---- policy ---- */
@@ -1373,6 +1487,126 @@ static void compaction_is_capped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t[LAB_CPUS - 1]->t.cid, LAB_CPUS - 1);
 	KUNIT_EXPECT_EQ(test, lab->max_probes, (unsigned int)CID_COMPACT_PROBES + 1);
 	KUNIT_EXPECT_EQ(test, lab->cache[LAB_CPUS - 1].stats.hit, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
+/* Its own parked id a CPU gets back without looking at any owner word. */
+static void resume_without_search(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, 100);
+	struct lab_task *t[3];
+	struct cid_stats *st = &lab->cache[2].stats;
+	unsigned int i;
+
+	lab_group(test, lab, t, 3);
+	memset(st, 0, sizeof(*st));
+	lab->now += 99;
+	lab_switch(lab, 2, t[2]);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, st->hit, 1ULL);
+	for (i = 0; i < CID_PROBE_BUCKETS; i++)
+		KUNIT_EXPECT_EQ(test, st->probes[i], 0ULL);
+
+	/* Id 0 cannot be improved, however long ago that was. */
+	memset(&lab->cache[0].stats, 0, sizeof(*st));
+	lab->now += 1000;
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.hit, 1ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.probes[0], 0ULL);
+	lab_expect_ok(test, lab);
+}
+
+/* For ever is for ever, also if the other CPU's clock is ahead of this one's. */
+static void kept_for_ever(struct kunit *test)
+{
+	static const u32 ages[] = { 0, 1, U32_MAX, 1U << 31, U32_MAX - 1 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(ages); i++) {
+		struct lab *lab = lab_new(test, 4, CID_KEEP_FOREVER);
+		struct lab_task *t[4];
+
+		lab_group(test, lab, t, 4);
+		/* Id 0 is in use, 1 is parked, 2 and 3 are free, 3 was nobody's ever. */
+		lab_evict(lab, 3);
+		lab_evict(lab, 2);
+		t[0]->mm->owner[3] = 0;
+		lab_switch(lab, 0, t[0]);
+		lab->now += ages[i];
+		t[3]->t.cid = CID_NONE;
+		lab_switch(lab, 3, t[3]);
+		KUNIT_EXPECT_EQ_MSG(test, t[3]->t.cid, 2, "age %u", ages[i]);
+		KUNIT_EXPECT_EQ(test, lab_stats(lab).stolen, 0ULL);
+		lab_expect_ok(test, lab);
+		kunit_kfree(test, lab);
+	}
+}
+
+/* The histogram: how many ids a search has looked at. */
+static void probes_are_counted(struct kunit *test)
+{
+	static const unsigned int bucket[] = { 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5 };
+	unsigned int n, i;
+
+	/* Ids 0 to n - 2 are in use: the search gets the n-th one. */
+	for (n = 2; n <= LAB_CPUS; n++) {
+		struct lab *lab = lab_new(test, LAB_CPUS, CID_KEEP_FOREVER);
+		struct lab_task *t[LAB_CPUS];
+		struct cid_stats *st = &lab->cache[n - 1].stats;
+
+		lab_group(test, lab, t, n);
+		for (i = 0; i + 1 < n; i++)
+			lab_switch(lab, i, t[i]);
+		lab_evict(lab, n - 1);
+		t[0]->mm->owner[n - 1] = 0;
+		t[n - 1]->t.cid = CID_NONE;
+		memset(st, 0, sizeof(*st));
+		lab_switch(lab, n - 1, t[n - 1]);
+		KUNIT_EXPECT_EQ(test, t[n - 1]->t.cid, (int)n - 1);
+		KUNIT_EXPECT_EQ(test, st->free_id, 1ULL);
+		for (i = 0; i < CID_PROBE_BUCKETS; i++)
+			KUNIT_EXPECT_EQ_MSG(test, st->probes[i], (u64)(i == bucket[n]),
+					    "%u probes, bucket %u", n, i);
+		lab_expect_ok(test, lab);
+		kunit_kfree(test, lab);
+	}
+}
+
+static unsigned int compact_probes[LAB_CPUS];
+
+static void hook_compact(struct lab *lab, int cpu, enum cid_point point,
+			 const struct cid_search *s, u64 a, u64 b)
+{
+	if (point == CID_AT_OWNER && s->pass == CID_PASS_COMPACT)
+		compact_probes[s->k]++;
+}
+
+/* Half of an attempt to compact goes on where the one before it has ended. */
+static void compaction_goes_round(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, LAB_CPUS, 0);
+	struct lab_task *t[LAB_CPUS], *last;
+	const unsigned int home = LAB_CPUS - 1, low = CID_COMPACT_PROBES / 2;
+	unsigned int i, round;
+
+	lab_group(test, lab, t, LAB_CPUS);
+	last = t[home];
+	for (i = 0; i < home; i++)
+		lab_switch(lab, i, t[i]);
+	lab->cache[home].cursor = 0;
+	memset(compact_probes, 0, sizeof(compact_probes));
+	lab->hook = hook_compact;
+	/* Nine ids above the lowest eight, eight per attempt: after nine attempts all had eight. */
+	for (round = 1; round <= home - low; round++) {
+		lab_switch(lab, home, last);
+		KUNIT_EXPECT_EQ(test, last->t.cid, (int)home);
+		for (i = 0; i < low; i++)
+			KUNIT_EXPECT_EQ(test, compact_probes[i], round);
+		lab_switch(lab, home, NULL);
+	}
+	for (i = low; i < home; i++)
+		KUNIT_EXPECT_EQ_MSG(test, compact_probes[i], CID_COMPACT_PROBES - low, "id %u", i);
+	KUNIT_EXPECT_EQ(test, compact_probes[home], 0U);
 	lab_expect_ok(test, lab);
 }
 
@@ -1481,6 +1715,98 @@ static void many_mms(struct kunit *test)
 	KUNIT_EXPECT_GE(test, st.evicted, 50ULL);
 	KUNIT_EXPECT_EQ(test, st.slow, 0ULL);
 	lab_expect_ok(test, lab);
+}
+
+/*
+ * The clock: words that were used since it came by last get a second chance,
+ * in the order of the slots, and what is in use anew is found in its old slot.
+ */
+static void clock_spares_the_used(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 2, CID_KEEP_FOREVER);
+	struct lab_task *t[CID_CACHE_WORDS + 4];
+	struct cid_cache *cc = &lab->cache[0];
+	u64 gen[CID_CACHE_WORDS + 4];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		t[i] = lab_fork(lab);
+		KUNIT_ASSERT_NOT_NULL(test, t[i]);
+		lab_multi(lab, t[i]->mm);
+		atomic_set(&t[i]->mm->cm.users, 2);
+		gen[i] = t[i]->mm->cm.gen;
+	}
+	/* Free slots first, from the lowest. */
+	for (i = 0; i < CID_CACHE_WORDS; i++) {
+		lab_switch(lab, 0, t[i]);
+		KUNIT_EXPECT_EQ(test, cid_word_gen(cc->word[i]), gen[i]);
+	}
+	lab_switch(lab, 0, NULL);
+	KUNIT_EXPECT_EQ(test, cc->stats.evicted, 0ULL);
+
+	/* All were used: one round takes the bits away, the next takes the first. */
+	lab_switch(lab, 0, t[CID_CACHE_WORDS]);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(cc->word[0]), gen[CID_CACHE_WORDS]);
+	KUNIT_EXPECT_EQ(test, cc->stats.evicted, 1ULL);
+	lab_switch(lab, 0, NULL);
+	/* Used again since: slots 1 and 3. So the next victims are 2 and 4. */
+	lab_switch(lab, 0, t[1]);
+	lab_switch(lab, 0, t[3]);
+	lab_switch(lab, 0, t[CID_CACHE_WORDS + 1]);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(cc->word[2]), gen[CID_CACHE_WORDS + 1]);
+	lab_switch(lab, 0, t[CID_CACHE_WORDS + 2]);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(cc->word[4]), gen[CID_CACHE_WORDS + 2]);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(cc->word[1]), gen[1]);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(cc->word[3]), gen[3]);
+	KUNIT_EXPECT_EQ(test, cc->stats.evicted, 3ULL);
+	/* A slot that became free comes before any victim. */
+	WRITE_ONCE(cc->word[6], CID_EMPTY);
+	lab_switch(lab, 0, t[CID_CACHE_WORDS + 3]);
+	KUNIT_EXPECT_EQ(test, cid_word_gen(cc->word[6]), gen[CID_CACHE_WORDS + 3]);
+	KUNIT_EXPECT_EQ(test, cc->stats.evicted, 3ULL);
+}
+
+/* An mm_struct is a copy of the parent's: nothing of it is taken over. */
+static void mm_init_takes_nothing_over(struct kunit *test)
+{
+	unsigned long storage[1] = { 0 };
+	struct cid_task t;
+	struct cid_mm mm;
+
+	memset(&mm, 0xa5, sizeof(mm));
+	memset(&t, 0xa5, sizeof(t));
+	cid_mm_init(&mm, storage);
+	KUNIT_EXPECT_EQ(test, mm.gen, 0ULL);
+	KUNIT_EXPECT_NULL(test, mm.owner);
+	KUNIT_EXPECT_PTR_EQ(test, mm.allowed, storage);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 0);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 0U);
+	KUNIT_EXPECT_EQ(test, mm.episode, 0U);
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm.lock));
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm.aff_lock));
+	cid_task_init(&t);
+	KUNIT_EXPECT_EQ(test, t.cid, CID_NONE);
+	KUNIT_EXPECT_EQ(test, t.active, (unsigned int)CID_INACTIVE);
+	cid_fork(&mm, &t);
+	KUNIT_EXPECT_EQ(test, t.active, (unsigned int)CID_ACTIVE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 1);
+}
+
+/* Every counter of every CPU is in the sum. */
+static void stats_add_up(struct kunit *test)
+{
+	struct cid_stats a, b, sum;
+	unsigned int i, n = sizeof(sum) / sizeof(u64);
+
+	memset(&sum, 0, sizeof(sum));
+	for (i = 0; i < n; i++) {
+		((u64 *)&a)[i] = 1 + i;
+		((u64 *)&b)[i] = 1000 * i;
+	}
+	cid_stats_add(&sum, &a);
+	cid_stats_add(&sum, &b);
+	for (i = 0; i < n; i++)
+		KUNIT_EXPECT_EQ(test, ((u64 *)&sum)[i], 1ULL + 1001 * i);
 }
 
 static void cpu_comes_online(struct kunit *test)
@@ -1833,6 +2159,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(exec_succeeds),
 	KUNIT_CASE(exit_order),
 	KUNIT_CASE(inactive_tasks),
+	KUNIT_CASE(clone_here),
 	KUNIT_CASE(adversary),
 	KUNIT_CASE(evict_in_locked_steal),
 	KUNIT_CASE(gate_waits_once),
@@ -1842,12 +2169,19 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(allowed_cpus),
 	KUNIT_CASE(forced_bound),
 	KUNIT_CASE(keep_is_kept),
+	KUNIT_CASE(resume_without_search),
+	KUNIT_CASE(kept_for_ever),
+	KUNIT_CASE(probes_are_counted),
+	KUNIT_CASE(compaction_goes_round),
 	KUNIT_CASE(last_id_is_taken_along),
 	KUNIT_CASE(own_former_id),
 	KUNIT_CASE(compaction_is_capped),
 	KUNIT_CASE(packs),
 	KUNIT_CASE(sticks),
 	KUNIT_CASE(many_mms),
+	KUNIT_CASE(clock_spares_the_used),
+	KUNIT_CASE(mm_init_takes_nothing_over),
+	KUNIT_CASE(stats_add_up),
 	KUNIT_CASE(cpu_comes_online),
 	KUNIT_CASE(one_cpu),
 	KUNIT_CASE(sparse_cpus),

@@ -976,6 +976,8 @@ static void step_foreign_not_waited_for(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, found, -1);
 		act_helper_goes_on(NULL);
 		KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_PULL_BUSY), i + 1ul);
+		/* Who looks again before it sleeps needs no kick. */
+		KUNIT_EXPECT_EQ(test, mock_shard(0)->missed, (unsigned int)(hows[i] == SWQ_LOOK_LAST));
 	}
 	KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_CONTENDED), 0ul);
 	mock_shard(0)->missed = 0;
@@ -1235,6 +1237,45 @@ static void step_reshard_paused_unlink(struct kunit *test)
 	mock_check(test);
 }
 
+static void count_sweeps(void *arg, int cpu)
+{
+	((unsigned int *)arg)[cpu]++;
+}
+
+/* Who has no queue any more is swept like the others: the sweep waits for its owner. */
+static void step_reshard_sweeps_all(struct kunit *test)
+{
+	unsigned int swept[16] = { };
+	struct swq_layout *small;
+	LIST_HEAD(old);
+	LIST_HEAD(new);
+	int cpu;
+
+	/* CPUs 8 to 15 go. */
+	mock_setup(test, 16, 1, 2);
+	small = swq_layout_alloc(mock->cpus, mock->cores, 8, 1, &mock_ops, NUMA_NO_NODE);
+	KUNIT_ASSERT_NOT_NULL(test, small);
+	small->step = mock_step;
+	small->clock = &mock->clock;
+	mock_link(3);
+	mock_link(12);
+	list_add(&mock->l->entry, &old);
+	list_add(&small->entry, &new);
+	mock->l = small;
+	mock->on_sweep = count_sweeps;
+	mock->arg = swept;
+	swq_replace(&old, &new, &mock_replace_ops);
+	list_del_init(&small->entry);
+	for (cpu = 0; cpu < 16; cpu++) {
+		KUNIT_EXPECT_GE_MSG(test, swept[cpu], 1u, "CPU %d", cpu);
+		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(mock_cpu(cpu)->layout),
+				    cpu < 8 ? small : NULL);
+	}
+	KUNIT_EXPECT_TRUE(test, mock_linked(3));
+	KUNIT_EXPECT_FALSE(test, mock_linked(12));
+	mock_check(test);
+}
+
 /* Breaks: own unlink through the present home. */
 static void step_unlink_remembers(struct kunit *test)
 {
@@ -1456,6 +1497,318 @@ static void step_gate(struct kunit *test)
 	KUNIT_EXPECT_LE(test, g.cost, 1000u + (u32)(NSEC_PER_MSEC / 8));
 }
 
+/* Three hint words: each is looked at, from the own one on. */
+static void step_three_hint_words(struct kunit *test)
+{
+	static const int at[] = { 10, 150, 300 };
+	unsigned int i, j;
+
+	mock_setup(test, 320, 2, 160);
+	KUNIT_ASSERT_EQ(test, mock->l->nr_hints, 3u);
+	for (i = 0; i < ARRAY_SIZE(at); i++) {
+		KUNIT_ASSERT_EQ(test, swq_place_of(mock->l, at[i])->shard / mock->l->shards_per_hint, i);
+		for (j = 0; j < ARRAY_SIZE(at); j++)
+			mock_link(at[j] + 1);
+		for (j = 0; j < ARRAY_SIZE(at); j++) {
+			int want = at[(i + j) % ARRAY_SIZE(at)] + 1;
+
+			KUNIT_EXPECT_EQ(test, mock_look(at[i], 0), want);
+			mock_visit(at[i], want);
+		}
+		KUNIT_EXPECT_EQ(test, mock_look(at[i], 0), -1);
+		KUNIT_EXPECT_FALSE(test, swq_hinted(mock->l));
+	}
+	/* In the own word what stands before the own shard comes last. */
+	mock_link(140);
+	mock_link(10);
+	KUNIT_EXPECT_EQ(test, mock_look(150, 0), 10);
+	KUNIT_EXPECT_EQ(test, mock_look(150, 0), 140);
+	mock_visit(150, 10);
+	mock_visit(150, 140);
+	mock_check(test);
+}
+
+/* As many marks as there are hold, then the oldest one is given up. */
+static void step_marks_go_round(struct kunit *test)
+{
+	struct swq_cpu *c;
+	int cpu;
+
+	mock_setup(test, 16, 1, 1);
+	c = mock_cpu(15);
+	for (cpu = 0; cpu < SWQ_MARKS; cpu++)
+		refuse(test, 15, cpu);
+	swq_look_begin(c);
+	KUNIT_EXPECT_EQ(test, mock_look(15, SWQ_LOOK_LAST), -1);
+	mock_fill(SWQ_MARKS, FREE, 0, 1);
+	mock_publish(SWQ_MARKS, SWQ_MARKS, 0);
+	KUNIT_EXPECT_EQ(test, mock_look(15, SWQ_LOOK_LAST), SWQ_MARKS);
+	KUNIT_EXPECT_EQ(test, mock_visit(15, SWQ_MARKS), SWQ_VISIT_UNMOVABLE);
+	swq_look_begin(c);
+	KUNIT_EXPECT_EQ(test, mock_look(15, SWQ_LOOK_LAST), 0);
+	KUNIT_EXPECT_EQ(test, mock_visit(15, 0), SWQ_VISIT_UNMOVABLE);
+	swq_look_begin(c);
+	KUNIT_EXPECT_EQ(test, mock_look(15, SWQ_LOOK_LAST), 1);
+	mock_visit(15, 1);
+	mock_check(test);
+}
+
+/* A CPU that never refused anything has no marks, not even of CPU 0. */
+static void step_no_marks_at_first(struct kunit *test)
+{
+	unsigned int i;
+
+	mock_setup(test, 4, 1, 1);
+	for (i = 0; i < SWQ_MARKS; i++)
+		KUNIT_EXPECT_EQ(test, mock_cpu(1)->mark[i].cpu, -1);
+	KUNIT_EXPECT_EQ(test, mock_cpu(1)->token.cpu, 1);
+	mock_link(0);
+	KUNIT_EXPECT_EQ(test, mock_cpu(0)->seq, 0u);
+	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 0);
+	mock_visit(1, 0);
+	mock_check(test);
+}
+
+/* What ends a deferral, and what makes marks end: with surplus and without. */
+static void step_events(struct kunit *test)
+{
+	struct swq_cpu *c;
+	unsigned int seq;
+
+	mock_setup(test, 4, 1, 1);
+	c = mock_cpu(0);
+	mock_lock_irq(0);
+
+	/* Nothing waits: a deferral is over, and nothing else happens. */
+	c->deferred = true;
+	seq = c->seq;
+	swq_switched(mock->l, c, 0);
+	KUNIT_EXPECT_FALSE(test, c->deferred);
+	c->deferred = true;
+	swq_switched(mock->l, c, SWQ_EV_PUT_BACK);
+	KUNIT_EXPECT_FALSE(test, c->deferred);
+	c->deferred = true;
+	swq_ticked(mock->l, c, 0);
+	KUNIT_EXPECT_FALSE(test, c->deferred);
+	swq_enqueued(mock->l, c, c, SWQ_EV_RUNNING | SWQ_EV_SYNC);
+	KUNIT_EXPECT_FALSE(test, c->deferred);
+	KUNIT_EXPECT_EQ(test, c->seq, seq);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_UNLINKED);
+
+	/* A switch that puts nothing back, nothing due: nothing has changed. */
+	mock_fill(0, FREE, 1, 0);
+	swq_switched(mock->l, c, SWQ_EV_SURPLUS);
+	KUNIT_EXPECT_EQ(test, c->seq, seq);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_UNLINKED);
+	/* One that was due. */
+	c->deferred = true;
+	swq_switched(mock->l, c, SWQ_EV_SURPLUS);
+	KUNIT_EXPECT_FALSE(test, c->deferred);
+	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
+	/* A put back, an enqueue, a tick beside sleepers. */
+	swq_switched(mock->l, c, SWQ_EV_SURPLUS | SWQ_EV_PUT_BACK);
+	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
+	c->deferred = true;
+	swq_enqueued(mock->l, c, c, SWQ_EV_SURPLUS | SWQ_EV_RUNNING);
+	KUNIT_EXPECT_FALSE(test, c->deferred);
+	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
+	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
+	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
+	/* Without the idle side a tick has nothing to repair while it is linked. */
+	WRITE_ONCE(mock->l->kick, false);
+	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
+	KUNIT_EXPECT_EQ(test, c->seq, seq);
+	c->deferred = true;
+	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
+	KUNIT_EXPECT_FALSE(test, c->deferred);
+	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
+	swq_unlink_own(mock->l, c, c);
+	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
+	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
+
+	/* A deferral is asked for by both: sync, and nothing due. */
+	swq_unlink_own(mock->l, c, c);
+	swq_enqueued(mock->l, c, c, SWQ_EV_SURPLUS | SWQ_EV_RUNNING | SWQ_EV_SYNC);
+	KUNIT_EXPECT_TRUE(test, c->deferred);
+	KUNIT_EXPECT_EQ(test, c->seq, seq);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_UNLINKED);
+	c->deferred = false;
+	/* Pinned and not behind a running task. */
+	swq_enqueued(mock->l, c, c, SWQ_EV_SURPLUS | SWQ_EV_PINNED);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
+	mock_unlock_irq(0);
+	mock_check(test);
+}
+
+/* The queue of 2023, for comparison: at each wakeup and at each pick. */
+static void step_link_all(struct kunit *test)
+{
+	struct swq_cpu *c, *self;
+
+	mock_setup(test, 8, 1, 2);
+	c = mock_cpu(5);
+	self = mock_cpu(0);
+	mock_fill(5, FREE, 1, 0);
+	mock_lock_irq(5);
+	swq_wakeup_link(mock->l, c, self);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
+	KUNIT_EXPECT_PTR_EQ(test, c->token.shard, mock_shard(1));
+	KUNIT_EXPECT_TRUE(test, mock_hinted(mock_shard(1)));
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr, 1u);
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_linked, 1ul);
+	/* Linked already: only the lock is taken, as ever. */
+	swq_wakeup_link(mock->l, c, self);
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_linked, 1ul);
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_locks, 2ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(0, SWQ_STAT_LOCKS), 2ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(0, SWQ_STAT_LINKED), 1ul);
+
+	/* Something is left over: to the tail, in one section. */
+	swq_pick_unlink(mock->l, c, true);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
+	KUNIT_EXPECT_TRUE(test, mock_hinted(mock_shard(1)));
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_locks, 3ul);
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_linked, 2ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_UNLINKED), 1ul);
+	/* Nothing is. */
+	swq_pick_unlink(mock->l, c, false);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_UNLINKED);
+	KUNIT_EXPECT_FALSE(test, mock_hinted(mock_shard(1)));
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_locks, 4ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_UNLINKED), 2ul);
+	/* Not linked at all: no lock. */
+	swq_pick_unlink(mock->l, c, false);
+	swq_unlink_own(mock->l, c, c);
+	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_locks, 4ul);
+	mock_unlock_irq(5);
+	mock_fill(5, FREE, 0, 0);
+	mock_check(test);
+}
+
+/* Each counter, over a life of a token with everything that can happen. */
+static void step_counts(struct kunit *test)
+{
+	struct swq_shard *s;
+
+	mock_setup(test, 8, 1, 2);
+	s = mock_shard(0);
+	mock_go_idle(5);
+	mock_enqueue(0, 1, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_LINKED), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_LINKED_AWAY), 0ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_LOCKS), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_KICKED), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_SKIPPED_LINKED), 0ul);
+	KUNIT_EXPECT_EQ(test, s->nr_linked, 1ul);
+	KUNIT_EXPECT_EQ(test, s->longest, 1u);
+	mock_enqueue(0, 1, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_SKIPPED_LINKED), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_KICKED), 1ul);
+	mock_enqueue(1, 1, FREE, false);
+	mock_enqueue(2, 2, FREE, false);
+	KUNIT_EXPECT_EQ(test, s->longest, 3u);
+	KUNIT_EXPECT_EQ(test, s->nr_linked, 3ul);
+
+	/* Three looks, three visits that end in three ways. */
+	KUNIT_EXPECT_EQ(test, mock_look(6, 0), 0);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_TRIES), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_EMPTY), 0ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_POPPED), 1ul);
+	KUNIT_EXPECT_EQ(test, s->nr_popped, 1ul);
+	KUNIT_EXPECT_EQ(test, mock_visit(6, 0), SWQ_VISIT_MOVED);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_MOVED), 1ul);
+	mock_fill(1, FREE, 0, 1);
+	KUNIT_EXPECT_EQ(test, mock_look(6, 0), 1);
+	KUNIT_EXPECT_EQ(test, mock_visit(6, 1), SWQ_VISIT_UNMOVABLE);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_UNMOVABLE), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_look(6, 0), 2);
+	mock_fill(2, FREE, 0, 0);
+	KUNIT_EXPECT_EQ(test, mock_visit(6, 2), SWQ_VISIT_STALE);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_STALE), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_MOVED), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_UNMOVABLE), 1ul);
+	KUNIT_EXPECT_EQ(test, s->nr_popped, 3ul);
+	/* What was left over was linked again, by the visitor. */
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_LINKED), 2ul);
+	KUNIT_EXPECT_EQ(test, s->nr_linked, 5ul);
+	KUNIT_EXPECT_EQ(test, s->longest, 3u);
+
+	/* Taken off because it is stale; then a look that finds nothing. */
+	mock_fill(0, FREE, 0, 0);
+	mock_fill(1, FREE, 0, 0);
+	mock_later();
+	KUNIT_EXPECT_EQ(test, mock_look(6, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_DISCARDED), 2ul);
+	KUNIT_EXPECT_EQ(test, s->nr_discarded, 2ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_TRIES), 4ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_EMPTY), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_look(6, 0), -1);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_TRIES), 4ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_PULL_EMPTY), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_stat(6, SWQ_STAT_POPPED), 3ul);
+	KUNIT_EXPECT_EQ(test, s->nr_locks, mock_stat(1, SWQ_STAT_LOCKS) +
+			mock_stat(2, SWQ_STAT_LOCKS) + mock_stat(6, SWQ_STAT_LOCKS));
+
+	/* Work came in the discard: popped, and not discarded. */
+	mock_link_stale(0);
+	mock_at(SWQ_STEP_DISCARDED, NULL, act_raise, (void *)0);
+	KUNIT_EXPECT_EQ(test, mock_look(6, 0), 0);
+	KUNIT_EXPECT_EQ(test, s->nr_discarded, 2ul);
+	KUNIT_EXPECT_EQ(test, s->nr_popped, 4ul);
+	mock_visit(6, 0);
+	mock_check(test);
+}
+
+/* The cost gate, number by number. */
+static void step_gate_numbers(struct kunit *test)
+{
+	static const unsigned int skips[] = { 1, 3, 7, 15, 15, 15 };
+	const u64 now = 10 * NSEC_PER_SEC;
+	struct swq_gate g = { };
+	unsigned int i, n;
+
+	/* The first cost is taken as it is, then an eighth of each. */
+	swq_gate_account(&g, now, 800, true);
+	KUNIT_EXPECT_EQ(test, g.cost, 800u);
+	swq_gate_account(&g, now, 1600, true);
+	KUNIT_EXPECT_EQ(test, g.cost, 800u - 100u + 200u);
+	swq_gate_account(&g, now, 0, true);
+	KUNIT_EXPECT_EQ(test, g.cost, 900u - 112u);
+	KUNIT_EXPECT_EQ(test, g.last, now);
+	g.cost = 0;
+	swq_gate_account(&g, now, 5 * NSEC_PER_MSEC, true);
+	KUNIT_EXPECT_EQ(test, g.cost, (u32)NSEC_PER_MSEC);
+
+	/* One brought something, the next ones did not: each doubles what is left out. */
+	g.cost = 100;
+	for (i = 0; i < ARRAY_SIZE(skips); i++) {
+		swq_gate_account(&g, now, 100, false);
+		for (n = 0; !swq_gate_open(&g, now + 1, NSEC_PER_SEC); n++)
+			KUNIT_ASSERT_LE(test, n, 100u);
+		KUNIT_EXPECT_EQ_MSG(test, n, skips[i], "look %u", i);
+		/* Until the next look ends they all may. */
+		KUNIT_EXPECT_TRUE(test, swq_gate_open(&g, now + 1, NSEC_PER_SEC));
+	}
+	swq_gate_account(&g, now, 100, true);
+	KUNIT_EXPECT_TRUE(test, swq_gate_open(&g, now, NSEC_PER_SEC));
+
+	/* The floor counts from the end of the last look. */
+	swq_gate_account(&g, now, 100, false);
+	KUNIT_EXPECT_FALSE(test, swq_gate_open(&g, now + 4 * NSEC_PER_MSEC - 1, 0));
+	KUNIT_EXPECT_TRUE(test, swq_gate_open(&g, now + 4 * NSEC_PER_MSEC, 0));
+	/* A chance that is too short to look is not one of those left out. */
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_FALSE(test, swq_gate_open(&g, now, g.cost - 1));
+	KUNIT_EXPECT_FALSE(test, swq_gate_open(&g, now, g.cost));
+	KUNIT_EXPECT_TRUE(test, swq_gate_open(&g, now, g.cost));
+	/* From no look at all: the first one that fails leaves none out. */
+	memset(&g, 0, sizeof(g));
+	swq_gate_account(&g, now, 100, false);
+	KUNIT_EXPECT_TRUE(test, swq_gate_open(&g, now, NSEC_PER_SEC));
+}
+
 static void step_stat_names(struct kunit *test)
 {
 	unsigned int i, j;
@@ -1516,12 +1869,20 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_reshard_to_nothing),
 	KUNIT_CASE(step_reshard_paused_linker),
 	KUNIT_CASE(step_reshard_paused_unlink),
+	KUNIT_CASE(step_reshard_sweeps_all),
 	KUNIT_CASE(step_unlink_remembers),
 	KUNIT_CASE(step_reshard_late_looker),
 	KUNIT_CASE(step_look_order),
 	KUNIT_CASE(step_wide_llc),
 	KUNIT_CASE(step_steady_states),
 	KUNIT_CASE(step_gate),
+	KUNIT_CASE(step_three_hint_words),
+	KUNIT_CASE(step_marks_go_round),
+	KUNIT_CASE(step_no_marks_at_first),
+	KUNIT_CASE(step_events),
+	KUNIT_CASE(step_link_all),
+	KUNIT_CASE(step_counts),
+	KUNIT_CASE(step_gate_numbers),
 	KUNIT_CASE(step_stat_names),
 	{}
 };

@@ -24,7 +24,7 @@ CLASSES = {"equivalent": "nothing that anybody can see changes",
            "order": "a fault that no x86 and no TSan shows; a litmus test or a model argues it"}
 # The quickest of the machines that the explorer goes through.
 EXPLORE = (1, "--cpus 2 --mms 2 --threads 3 --evict")
-SECONDS = 30
+SECONDS = 20
 
 
 def enumerate_all(files=None):
@@ -82,7 +82,7 @@ def judge(mutant, where, variants):
     """Status of a mutant, by what, and why: killed, survived, 'same code' or 'no build'."""
     feature = "swqueue" if mutant.file.startswith("swqueue") else "cid_cache"
     work = WORK / "work" / where
-    copied(work)
+    copied(work, WORK / "snapshot/src")
     target = work / "src/kernel/sched" / mutant.file
     target.write_text(mutant.apply(target.read_text()))
     text = build_broken("plain", work)
@@ -145,7 +145,8 @@ def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan
     explained = explanations()
     breaks = patches() if hand else []
     entries, begun = [], 0
-    WORK.mkdir(parents=True, exist_ok=True)
+    # All of them of the same sources, whatever is edited meanwhile.
+    copied(WORK / "snapshot")
     with Progress(f"{min(number, len(pool)) + len(breaks)} mutants") as progress, \
             ThreadPoolExecutor(JOBS) as workers, open(WORK / "log", "w") as log:
         def collect(found):
@@ -160,6 +161,8 @@ def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan
             collect(workers.map(entry, some, range(begun, begun + len(some)), repeat(variants)))
             begun += len(some)
         collect(workers.map(hand_made, breaks))
+    if sum(item["status"] == "no build" for item in entries) > len(entries) // 5:
+        raise Failure(f"many mutants do not build: {entries[0]['why']}; see {show(WORK / 'log')}")
     for item in entries:
         kind, reason = explained.get(item["mutant"], ("", ""))
         item["class"], item["reason"] = kind, reason

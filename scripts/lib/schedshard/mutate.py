@@ -158,7 +158,7 @@ class Body:
             return close + 1
         if text in ("if", "while", "switch", "for") or (toks[i].kind == "name" and toks[i + 1].text == "("
                                                         and toks[closing(toks, i + 1) + 1].text not in (";", "=", ".", "->")
-                                                        and not SKIPPED.fullmatch(text)):
+                                                        and text != "return" and not SKIPPED.fullmatch(text)):
             close = closing(toks, i + 1)
             if text in ("if", "while"):
                 start, stop = toks[i + 1].end, toks[close].start

@@ -84,13 +84,13 @@ def first_failure(text):
     return (match.group(1) if match else "?"), (why.group(1) if why else "no reason given")
 
 
-def copied(work):
+def copied(work, src=REPO):
     """A copy of the sources to break, in work/src."""
     shutil.rmtree(work, ignore_errors=True)
     (work / "src").mkdir(parents=True)
     for part in ("kernel", "include", "kunit"):
-        if (REPO / part).is_dir():
-            shutil.copytree(REPO / part, work / "src" / part)
+        if (src / part).is_dir():
+            shutil.copytree(src / part, work / "src" / part)
 
 
 def patched(patch, work):
