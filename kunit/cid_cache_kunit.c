@@ -719,6 +719,44 @@ static void evict_in_steal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.slow, 0ULL);
 }
 
+/* What an id is counted as: taken out of another cache, or found in none. */
+static void stolen_or_free(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[2];
+
+	/* Id 0 is in use, id 1 is parked and young, and there is no other. */
+	lab_group(test, lab, t, 2);
+	lab_switch(lab, 0, t[0]);
+	t[1]->t.cid = CID_NONE;
+	lab_switch(lab, 2, t[1]);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 1);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.stolen, 1ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.free_id, 0ULL);
+	KUNIT_EXPECT_LT(test, cid_find(&lab->cache[1], t[1]->mm->cm.gen), 0);
+
+	/* It is evicted: free, although its owner word still names CPU 2. */
+	lab_switch(lab, 2, NULL);
+	lab_evict(lab, 2);
+	memset(&lab->cache[1].stats, 0, sizeof(struct cid_stats));
+	t[1]->t.cid = CID_NONE;
+	lab_switch(lab, 1, t[1]);
+	KUNIT_EXPECT_EQ(test, lab->cache[1].stats.stolen, 0ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[1].stats.free_id, 1ULL);
+
+	/* It is evicted just when it is to be stolen. */
+	lab_switch(lab, 1, NULL);
+	lab->arg_cpu = 2;
+	lab->hook = hook_evict_in_steal;
+	memset(&lab->cache[2].stats, 0, sizeof(struct cid_stats));
+	t[1]->t.cid = CID_NONE;
+	lab_switch(lab, 2, t[1]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.stolen, 0ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.free_id, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
 /* CPU 1 looks at slot @arg_cpu of CPU 0: that one resumes and parks its id. */
 static void hook_every_slot(struct lab *lab, int cpu, enum cid_point point,
 			    const struct cid_search *s, u64 a, u64 b)
@@ -1340,6 +1378,15 @@ static void allowed_cpus(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
 	KUNIT_EXPECT_EQ(test, storage[0], BIT_MASK(2) | BIT_MASK(5));
 	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(6));
+
+	/* Something new in the last word only, and beside what is not possible. */
+	allow_only(&mm, mask, possible, 128, -1);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 1U);
+	mask[1] = BIT_MASK(6) | BIT_MASK(7);
+	KUNIT_EXPECT_TRUE(test, allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
+	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(6));
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm.aff_lock));
 }
 
 /* The accounting is wrong on purpose: bound broken, uniqueness kept. */
@@ -1792,6 +1839,39 @@ static void mm_init_takes_nothing_over(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 1);
 }
 
+/* The highest id, wherever its word is: running, or parked as well. */
+static void highest_is_found(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3], *single;
+	struct lab_mm *mm = lab_group(test, lab, t, 3);
+	int cpu;
+
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), -1);
+	for (cpu = 2; cpu >= 0; cpu--) {
+		KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), cpu);
+		lab_switch(lab, cpu, t[0]);
+		KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), cpu);
+		lab_switch(lab, cpu, NULL);
+		KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), -1);
+		lab_evict(lab, cpu);
+	}
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), -1);
+	/* Id 2 in the last slot of CPU 0. */
+	lab_fill(lab, 0, CID_CACHE_WORDS - 1);
+	t[0]->t.cid = 2;
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), 2);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), 2);
+	lab_expect_ok(test, lab);
+
+	/* One user: 0 without any word, also if there never was another. */
+	single = lab_fork(lab);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &single->mm->cm, true), 0);
+	lab_multi(lab, single->mm);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &single->mm->cm, false), 0);
+}
+
 /* Every counter of every CPU is in the sum. */
 static void stats_add_up(struct kunit *test)
 {
@@ -2151,6 +2231,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(word_before_claim),
 	KUNIT_CASE(steal_in_resume),
 	KUNIT_CASE(evict_in_steal),
+	KUNIT_CASE(stolen_or_free),
 	KUNIT_CASE(every_slot),
 	KUNIT_CASE(new_generation),
 	KUNIT_CASE(oracle_sees_reuse),
@@ -2181,6 +2262,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(many_mms),
 	KUNIT_CASE(clock_spares_the_used),
 	KUNIT_CASE(mm_init_takes_nothing_over),
+	KUNIT_CASE(highest_is_found),
 	KUNIT_CASE(stats_add_up),
 	KUNIT_CASE(cpu_comes_online),
 	KUNIT_CASE(one_cpu),

@@ -30,8 +30,10 @@ def stages(patch):
 
 def sources():
     """Bring the copy to what the project is now."""
-    files = subprocess.run(["git", "-C", REPO, "ls-files", "-co", "--exclude-standard", "-z"], check=True,
+    files = subprocess.run(["git", "-C", REPO, "ls-files", "-co", "--exclude-standard", "-z"],
                            stdout=subprocess.PIPE).stdout
+    if not files:
+        raise Failure(f"{show(REPO)} is no git repository; breakages for guests are made in a copy of what git lists")
     COPY.mkdir(parents=True, exist_ok=True)
     listed = {name.decode() for name in files.split(b"\0") if name and (REPO / name.decode()).exists()}
     for path in [path for path in COPY.rglob("*") if path.is_file() or path.is_symlink()]:
@@ -70,11 +72,11 @@ def judge(stage_list, title):
             return "no build", "compiler", text[-300:]
         reds = re.findall(r"^not ok \d+ - (.*)$", text, re.M)
         if status and reds:
-            why = next((line[2:] for line in text.splitlines() if line.startswith("# ") and not line.startswith("# SKIP")
-                        and text.find(line) > text.find("not ok")), "")
+            why = re.search(r"^# (.*)$", text[text.find("not ok"):], re.M)
+            why = why.group(1) if why else ""
             return "killed", f"{' '.join(stage)}: {reds[0]}", why
         if status:
-            return "no verdict", " ".join(stage), f"status {status} without a test that failed; see {show(log)}: {text[-300:]}"
+            return "no verdict", " ".join(stage), f"status {status} and no test that failed: {text[-300:]}"
         said += f"{' '.join(stage)} is green; "
     return "survived", "", said
 
@@ -108,8 +110,8 @@ def glue(only=None, unbroken=False):
                     raise Failure(f"{title}: {status} without a breakage: {by} {why}")
                 continue
             match = re.search(r"^--- a/\S*?([^/\s]+)$.*?^@@ -(\d+)", text, re.M | re.S)
-            entries.append({"mutant": f"glue/{title}", "file": match.group(1), "line": int(match.group(2)), "function": "",
-                            "operator": "hand-made", "old": "", "new": head, "status": status, "by": by, "why": why,
-                            "seconds": round(time.monotonic() - start, 1), "class": "", "reason": ""})
+            entries.append({"mutant": f"glue/{title}", "file": match.group(1), "line": int(match.group(2)),
+                            "function": "", "operator": "hand-made", "old": "", "new": head, "status": status,
+                            "by": by, "why": why, "seconds": round(time.monotonic() - start, 1), "class": "", "reason": ""})
         sources()
     return entries

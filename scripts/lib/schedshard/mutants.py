@@ -102,7 +102,8 @@ def judge(mutant, where, variants):
         text = make([f"{work}/explore/cid_explore-{words}"], work, work / "src", ["WERROR="])
         status, said, _ = (0, text, "") if text else explorer(words, options, work / "log", work)
         if status:
-            return "killed", "explorer", next((line for line in said.splitlines() if "ERROR" in line), f"status {status}")
+            why = [line for line in said.splitlines() if "ERROR" in line]
+            return "killed", "explorer", why[0] if why else f"status {status}"
     for variant in variants:
         text = build_broken(variant, work)
         if text:
@@ -166,7 +167,8 @@ def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan
     for item in entries:
         kind, reason = explained.get(item["mutant"], ("", ""))
         item["class"], item["reason"] = kind, reason
-    return sorted(entries, key=lambda item: (item["operator"] == "hand-made", item["file"], item["line"], item["mutant"]))
+    return sorted(entries, key=lambda item: (item["operator"] == "hand-made", item["file"], item["line"],
+                                             item["mutant"]))
 
 
 def baseline(variants=("plain",)):

@@ -156,9 +156,7 @@ class Body:
             close = closing(toks, i)
             self.statements(i + 1, close)
             return close + 1
-        if text in ("if", "while", "switch", "for") or (toks[i].kind == "name" and toks[i + 1].text == "("
-                                                        and toks[closing(toks, i + 1) + 1].text not in (";", "=", ".", "->")
-                                                        and text != "return" and not SKIPPED.fullmatch(text)):
+        if text in ("if", "while", "switch", "for") or self.loop_macro(i):
             close = closing(toks, i + 1)
             if text in ("if", "while"):
                 start, stop = toks[i + 1].end, toks[close].start
@@ -189,6 +187,13 @@ class Body:
                 self.add("remove", toks[i].start, toks[j].start, "(void)0")
         self.expression(i + (text == "return"), j, declares)
         return j + 1
+
+    def loop_macro(self, i):
+        """Does a statement follow what looks like a call, as with list_for_each_entry()?"""
+        toks = self.toks
+        return (toks[i].kind == "name" and toks[i + 1].text == "(" and toks[i].text != "return"
+                and not SKIPPED.fullmatch(toks[i].text)
+                and toks[closing(toks, i + 1) + 1].text not in (";", "=", ".", "->"))
 
     def begin(self, i):
         """Before the first statement that declares nothing: return at once."""
