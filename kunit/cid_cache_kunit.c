@@ -64,7 +64,7 @@ typedef void (*lab_hook)(struct lab *lab, int cpu, enum cid_point point,
 
 struct lab {
 	struct cid_env		env;
-	struct cid_cache	*ptr[LAB_CPUS];
+	struct cid_cache	**ptr;
 	struct cid_cache	cache[LAB_CPUS];
 	struct lab_cpu		cpu[LAB_CPUS];
 	struct lab_mm		mm[LAB_MMS];
@@ -451,6 +451,9 @@ static struct lab *lab_new(struct kunit *test, unsigned int cpus, u32 keep)
 
 	KUNIT_ASSERT_NOT_NULL(test, lab);
 	KUNIT_ASSERT_LE(test, cpus, (unsigned int)LAB_CPUS);
+	/* As long as it has to be: a sanitizer shall see who looks beside it. */
+	lab->ptr = kunit_kcalloc(test, cpus, sizeof(*lab->ptr), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, lab->ptr);
 	for (i = 0; i < cpus; i++) {
 		lab->ptr[i] = &lab->cache[i];
 		lab->possible[BIT_WORD(i)] |= BIT_MASK(i);
@@ -757,6 +760,40 @@ static void stolen_or_free(struct kunit *test)
 	lab_expect_ok(test, lab);
 }
 
+/* CPU 2 has stolen id 1 and not claimed it yet: CPU 1 takes it again. */
+static void hook_claim_stolen(struct lab *lab, int cpu, enum cid_point point,
+			      const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu == 2 && point == CID_AT_CLAIM && s->stolen && lab_once(lab))
+		lab_switch(lab, 1, lab->arg_task);
+}
+
+/* A steal that came to nothing does not make the next id a stolen one. */
+static void stolen_in_vain(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct cid_stats *st = &lab->cache[2].stats;
+	struct lab_task *t[3];
+	struct lab_mm *mm = lab_group(test, lab, t, 3);
+
+	lab_switch(lab, 0, t[0]);
+	/* The task had id 1 last; id 2 is free and was nobody's ever. */
+	lab_evict(lab, 2);
+	mm->owner[2] = 0;
+	memset(st, 0, sizeof(*st));
+	t[2]->t.cid = 1;
+	lab->arg_task = t[1];
+	lab->hook = hook_claim_stolen;
+	lab_switch(lab, 2, t[2]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 1);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, st->lost_claims, 1ULL);
+	KUNIT_EXPECT_EQ(test, st->stolen, 0ULL);
+	KUNIT_EXPECT_EQ(test, st->free_id, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
 /* CPU 1 looks at slot @arg_cpu of CPU 0: that one resumes and parks its id. */
 static void hook_every_slot(struct lab *lab, int cpu, enum cid_point point,
 			    const struct cid_search *s, u64 a, u64 b)
@@ -1021,6 +1058,14 @@ static void inactive_tasks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, lab->env.warned);
 	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_INACTIVE);
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+
+	/* It may call execve as it likes. */
+	cid_exec_before(&lab->env, &lab->cache[0], 0, &mm->cm, &worker->t, 0);
+	KUNIT_EXPECT_EQ(test, worker->t.active, (unsigned int)CID_INACTIVE);
+	KUNIT_EXPECT_FALSE(test, cid_exec_after(&lab->env, &lab->cache[0], 0, &mm->cm,
+						&worker->t, 0));
+	KUNIT_EXPECT_EQ(test, worker->t.active, (unsigned int)CID_INACTIVE);
+	KUNIT_EXPECT_EQ(test, worker->t.cid, CID_NONE);
 
 	/* Nor does the end of a worker count. */
 	cid_exit(&lab->env, &lab->cache[0], 0, &mm->cm, &worker->t, 0);
@@ -1405,11 +1450,13 @@ static void forced_bound(struct kunit *test)
 	for (i = 0; i < 4; i++)
 		lab_evict(lab, i);
 	for (i = 0; i < 4; i++) {
+		t[i]->t.cid = CID_NONE;
 		local_irq_save(flags);
 		cid_switch(&lab->env, &lab->cache[i], i, &mm->cm, &t[i]->t, 0);
 		local_irq_restore(flags);
-		KUNIT_EXPECT_GE(test, t[i]->t.cid, 0);
-		KUNIT_EXPECT_LT(test, t[i]->t.cid, 4);
+		KUNIT_ASSERT_GE(test, t[i]->t.cid, 0);
+		KUNIT_ASSERT_LT(test, t[i]->t.cid, 4);
+		KUNIT_EXPECT_NE(test, (int)lab->cache[i].cur, 0);
 		seen |= 1U << t[i]->t.cid;
 	}
 	KUNIT_EXPECT_EQ(test, seen, 0xfU);
@@ -1437,6 +1484,73 @@ static void forced_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)lab->cache[0].cur, 0);
 	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.exceeded, 1ULL);
 	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+}
+
+/* More CPUs than ids, which cannot be: a task keeps what it has, and is told once. */
+static void no_id_at_all(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct cid_stats *st = &lab->cache[2].stats;
+	struct lab_task *t[3];
+	struct lab_mm *mm = lab_group(test, lab, t, 3);
+	unsigned long flags;
+	bool told;
+	int had;
+
+	lab_evict(lab, 2);
+	lab_switch(lab, 0, t[0]);
+	lab_switch(lab, 1, t[1]);
+	lab->env.nr_ids = 2;
+	memset(st, 0, sizeof(*st));
+	for (had = CID_NONE; had < 2; had++) {
+		t[2]->t.cid = had;
+		WRITE_ONCE(lab->env.warned, false);
+		local_irq_save(flags);
+		told = cid_switch(&lab->env, &lab->cache[2], 2, &mm->cm, &t[2]->t, 0);
+		local_irq_restore(flags);
+		KUNIT_EXPECT_EQ(test, told, had == CID_NONE);
+		KUNIT_EXPECT_EQ(test, t[2]->t.cid, max(had, 0));
+		KUNIT_EXPECT_EQ(test, (int)lab->cache[2].cur, 0);
+		KUNIT_EXPECT_TRUE(test, lab->env.warned);
+		KUNIT_EXPECT_EQ(test, st->exceeded, (u64)had + 2);
+		KUNIT_EXPECT_EQ(test, st->slow, (u64)had + 2);
+		KUNIT_EXPECT_EQ(test, st->slow_again, (u64)had + 2);
+	}
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm->cm.lock));
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm->cm.aff_lock));
+	KUNIT_EXPECT_EQ(test, mm->cm.episode & 1, 0U);
+}
+
+/* What is dropped beyond the bound is gone before the next id is looked for. */
+static void hook_dropped(struct lab *lab, int cpu, enum cid_point point,
+			 const struct cid_search *s, u64 a, u64 b)
+{
+	unsigned int i;
+
+	if (cpu != 2 || point != CID_AT_GATE || !lab_once(lab))
+		return;
+	for (i = 0; i < CID_CACHE_WORDS; i++) {
+		if (cid_word_state(lab->cache[2].word[i]) == CID_RUNNING)
+			lab_fail(lab, "two ids at once");
+	}
+}
+
+static void dropped_is_gone(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_switch(lab, 2, t[2]);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 2);
+	lab_switch(lab, 0, t[0]);
+	lab_exit(lab, 0);
+	lab->hook = hook_dropped;
+	lab_switch(lab, 2, t[1]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	KUNIT_EXPECT_LT(test, t[1]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.bound_drops, 1ULL);
+	lab_expect_ok(test, lab);
 }
 
 /* ---- policy ---- */
@@ -1535,6 +1649,49 @@ static void compaction_is_capped(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lab->max_probes, (unsigned int)CID_COMPACT_PROBES + 1);
 	KUNIT_EXPECT_EQ(test, lab->cache[LAB_CPUS - 1].stats.hit, 1ULL);
 	lab_expect_ok(test, lab);
+}
+
+/*
+ * Expired, and there is no lower id: the own word is resumed where it is, in
+ * whatever slot, and nothing is claimed.
+ */
+static void home_is_resumed(struct kunit *test)
+{
+	unsigned int slot;
+
+	for (slot = 0; slot < CID_CACHE_WORDS; slot++) {
+		struct lab *lab = lab_new(test, 3, 100);
+		struct cid_stats *st = &lab->cache[1].stats;
+		struct lab_task *t[2];
+		struct lab_mm *mm;
+		u64 owner;
+
+		lab_fill(lab, 1, slot);
+		mm = lab_group(test, lab, t, 2);
+		KUNIT_ASSERT_EQ(test, cid_word_cid(lab->cache[1].word[slot]), 1U);
+		owner = mm->owner[1];
+		lab_switch(lab, 0, t[0]);
+		lab->now += 100;
+		memset(st, 0, sizeof(*st));
+		lab_switch(lab, 1, t[1]);
+		KUNIT_EXPECT_EQ(test, t[1]->t.cid, 1);
+		KUNIT_EXPECT_EQ(test, (unsigned int)lab->cache[1].cur, slot + 1);
+		KUNIT_EXPECT_EQ(test, mm->owner[1], owner);
+		KUNIT_EXPECT_EQ(test, st->hit, 1ULL);
+		KUNIT_EXPECT_EQ(test, st->lost_resumes, 0ULL);
+		KUNIT_EXPECT_EQ(test, st->probes[1], 1ULL);
+
+		/* On a CPU without a word: the id the task had, expired as well. */
+		lab_switch(lab, 1, NULL);
+		lab->now += 100;
+		memset(&lab->cache[2].stats, 0, sizeof(*st));
+		lab_switch(lab, 2, t[1]);
+		KUNIT_EXPECT_EQ(test, t[1]->t.cid, 1);
+		KUNIT_EXPECT_EQ(test, lab->cache[2].stats.last_id, 1ULL);
+		KUNIT_EXPECT_EQ(test, lab->cache[2].stats.slow, 0ULL);
+		lab_expect_ok(test, lab);
+		kunit_kfree(test, lab);
+	}
 }
 
 /* Its own parked id a CPU gets back without looking at any owner word. */
@@ -2232,6 +2389,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(steal_in_resume),
 	KUNIT_CASE(evict_in_steal),
 	KUNIT_CASE(stolen_or_free),
+	KUNIT_CASE(stolen_in_vain),
 	KUNIT_CASE(every_slot),
 	KUNIT_CASE(new_generation),
 	KUNIT_CASE(oracle_sees_reuse),
@@ -2249,7 +2407,10 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(bound_changes),
 	KUNIT_CASE(allowed_cpus),
 	KUNIT_CASE(forced_bound),
+	KUNIT_CASE(no_id_at_all),
+	KUNIT_CASE(dropped_is_gone),
 	KUNIT_CASE(keep_is_kept),
+	KUNIT_CASE(home_is_resumed),
 	KUNIT_CASE(resume_without_search),
 	KUNIT_CASE(kept_for_ever),
 	KUNIT_CASE(probes_are_counted),

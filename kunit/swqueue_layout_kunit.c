@@ -56,6 +56,9 @@ static const struct topo topos[] = {
 	{ "SMT4, three threads of each online",	1,  24, 4, SIBLINGS_NEAR, 4 },
 	{ "SMT2, one thread of each offline",	1,  16, 2, SIBLINGS_NEAR, 2 },
 	{ "2 cores of 40 threads",		1,   2, 40, SIBLINGS_NEAR },
+	{ "3 cores of 32 threads",		1,   3, 32, SIBLINGS_NEAR },
+	{ "5 cores of 24 threads",		1,   5, 24, SIBLINGS_FAR },
+	{ "3 cores of 33 threads",		1,   3, 33, SIBLINGS_NEAR },
 };
 
 KUNIT_ARRAY_PARAM_DESC(topo, topos, name);
@@ -232,12 +235,13 @@ static void check_shard_sizes(struct kunit *test, const struct llc *llc,
 static void check_words(struct kunit *test, const struct llc *llc,
 			const struct swq_layout *l)
 {
-	unsigned int i, j, bits = 0;
+	unsigned int i, j, threads, bits = 0;
 
 	KUNIT_EXPECT_TRUE(test, IS_ALIGNED((unsigned long)l->shards, SMP_CACHE_BYTES));
 	KUNIT_EXPECT_TRUE(test, IS_ALIGNED((unsigned long)l->hint, SMP_CACHE_BYTES));
 	KUNIT_EXPECT_TRUE(test, IS_ALIGNED((unsigned long)l->ann, SMP_CACHE_BYTES));
 	KUNIT_EXPECT_FALSE(test, swq_hinted(l));
+	KUNIT_EXPECT_TRUE(test, list_empty(&l->entry));
 
 	for (i = 0; i < l->nr_shards; i++) {
 		const struct swq_shard *s = &l->shards[i];
@@ -268,7 +272,11 @@ static void check_words(struct kunit *test, const struct llc *llc,
 		KUNIT_EXPECT_EQ(test, l->ann_cpus[p->ann], llc->cpus[i]);
 		KUNIT_EXPECT_TRUE(test, test_bit(p->ann % BITS_PER_LONG,
 						 &l->ann[p->ann / BITS_PER_LONG].bits));
-		KUNIT_EXPECT_GT(test, (int)p->core_nr, 0);
+		/* A whole core, unless it is too large for any word to hold two. */
+		for (j = 0, threads = 0; j < llc->nr; j++)
+			threads += llc->core[j] == llc->core[i];
+		KUNIT_EXPECT_EQ(test, (unsigned int)p->core_nr,
+				threads <= BITS_PER_LONG / 2 ? threads : 1);
 		/* The bits of a core stand together in one word. */
 		KUNIT_EXPECT_GE(test, p->ann, p->core_ann);
 		KUNIT_EXPECT_LT(test, p->ann, p->core_ann + p->core_nr);

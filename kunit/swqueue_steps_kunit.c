@@ -859,6 +859,11 @@ static void step_hidden_work(struct kunit *test)
 	/* A last look sees each once, in sections. */
 	KUNIT_EXPECT_EQ_MSG(test, mock_look(7, SWQ_LOOK_LAST), 4, "hidden work");
 	mock_visit(7, 4);
+	/* Refused ones and the own: it ends, though none is taken off. */
+	mock_link(7);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, 5u);
+	KUNIT_EXPECT_EQ(test, mock_look(7, SWQ_LOOK_LAST), -1);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, 5u);
 	mock_check(test);
 }
 
@@ -933,6 +938,7 @@ static void step_outsider_waits(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mock_linked(3));
 	KUNIT_EXPECT_PTR_EQ(test, mock_cpu(3)->token.shard, mock_shard(0));
 	KUNIT_EXPECT_EQ(test, mock_stat(MOCK_OUTSIDE, SWQ_STAT_CONTENDED), 1ul);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr_contended, 1ul);
 	mock_visit(2, 0);
 	mock_check(test);
 }
@@ -1507,6 +1513,13 @@ static void step_three_hint_words(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mock->l->nr_hints, 3u);
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
 		KUNIT_ASSERT_EQ(test, swq_place_of(mock->l, at[i])->shard / mock->l->shards_per_hint, i);
+		for (j = 0; j < ARRAY_SIZE(at); j++) {
+			/* Each word alone says that there is something. */
+			mock_link(at[j] + 1);
+			KUNIT_EXPECT_TRUE(test, swq_hinted(mock->l));
+			mock_unlink_own(at[j] + 1);
+			KUNIT_EXPECT_FALSE(test, swq_hinted(mock->l));
+		}
 		for (j = 0; j < ARRAY_SIZE(at); j++)
 			mock_link(at[j] + 1);
 		for (j = 0; j < ARRAY_SIZE(at); j++) {
