@@ -227,11 +227,31 @@ static void lab_note_bounds(struct lab *lab)
 	}
 }
 
+/*
+ * Who looks for an id holds none of the mm: neither the one before nor one that
+ * it tried to claim in vain.  The slow path counts on that.
+ */
+static void lab_check_searcher(struct lab *lab, int cpu, enum cid_point point)
+{
+	struct cid_cache *cc = &lab->cache[cpu];
+	unsigned int i;
+
+	if (point != CID_AT_GATE && point != CID_AT_OWNER)
+		return;
+	if (cc->cur)
+		lab_fail(lab, "a search while an id is held");
+	for (i = 0; i < CID_CACHE_WORDS; i++) {
+		if (cid_word_state(cc->word[i]) == CID_RUNNING)
+			lab_fail(lab, "a search beside a RUNNING word of its CPU");
+	}
+}
+
 static void lab_step(struct cid_env *env, int cpu, enum cid_point point,
 		     const struct cid_search *s, u64 a, u64 b)
 {
 	struct lab *lab = env->priv;
 
+	lab_check_searcher(lab, cpu, point);
 	lab_note_bounds(lab);
 	lab->steps++;
 	if (s && s->probes > lab->max_probes)
@@ -899,6 +919,7 @@ static void oracle_sees_reuse(struct kunit *test)
 static void single_again(struct kunit *test)
 {
 	int stale, at;
+	u64 single;
 
 	/* A stale parked 0 at any CPU, the clone at any CPU. */
 	for (stale = 0; stale < 3; stale++) {
@@ -915,9 +936,11 @@ static void single_again(struct kunit *test)
 			lab_switch(lab, (stale + 1) % 3, t[1]);
 			lab_exit(lab, (stale + 1) % 3);
 
+			single = lab->cache[at].stats.single;
 			lab_switch(lab, at, t[0]);
 			KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
 			KUNIT_EXPECT_EQ(test, (int)lab->cache[at].cur, 0);
+			KUNIT_EXPECT_EQ(test, lab->cache[at].stats.single, single + 1);
 			t[2] = lab_clone(lab, at);
 			KUNIT_EXPECT_NE(test, (int)lab->cache[at].cur, 0);
 			lab_expect_ok(test, lab);
@@ -1144,6 +1167,7 @@ static void clone_here(struct kunit *test)
 	cc->cur = 0;
 	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
 						&child->t));
+	KUNIT_EXPECT_EQ(test, cc->stats.lost_resumes, 0ULL);
 	/* Nor is there one beside other users. */
 	cc->word[0] = cid_word(mm->cm.gen, 0, CID_PARKED);
 	atomic_set(&mm->cm.users, 2);
@@ -1151,6 +1175,49 @@ static void clone_here(struct kunit *test)
 						&child->t));
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
 	KUNIT_EXPECT_EQ(test, (int)cc->cur, 0);
+}
+
+/* An implicit 0 that is not alone: a warning, and ids stay unique. */
+static void clone_beside_others(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct cid_cache *cc = &lab->cache[0];
+	struct lab_task *t[2], *child = lab_new_task(lab, NULL), *parent;
+	struct lab_mm *mm;
+	unsigned long flags;
+
+	/* More than one are counted, and this one has no word. */
+	parent = lab_fork(lab);
+	lab_switch(lab, 0, parent);
+	lab_multi(lab, parent->mm);
+	mm = parent->mm;
+	atomic_set(&mm->cm.users, 2);
+	local_irq_save(flags);
+	cid_clone(&lab->env, cc, 0, &mm->cm, &parent->t, &child->t, 0);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+	KUNIT_EXPECT_EQ(test, cc->word[cc->cur - 1], cid_word(mm->cm.gen, 0, CID_RUNNING));
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 3);
+	KUNIT_EXPECT_EQ(test, cc->stats.materialised, 1ULL);
+	KUNIT_EXPECT_EQ(test, cc->stats.slow, 0ULL);
+
+	/* One is counted, and yet somebody has id 0. */
+	memset(cc, 0, sizeof(*cc));
+	lab->cpu[0].curr = NULL;
+	lab->env.warned = false;
+	mm = lab_group(test, lab, t, 2);
+	atomic_set(&mm->cm.users, 1);
+	lab->cache[1].word[0] = cid_word(mm->cm.gen, 0, CID_RUNNING);
+	mm->owner[0] = cid_owner_next(mm->owner[0], 1);
+	memset(cc, 0, sizeof(*cc));
+	local_irq_save(flags);
+	cid_clone(&lab->env, cc, 0, &mm->cm, &t[0]->t, &child->t, 0);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+	KUNIT_EXPECT_EQ(test, cc->stats.slow, 1ULL);
+	KUNIT_ASSERT_NE(test, (int)cc->cur, 0);
+	KUNIT_EXPECT_NE(test, cid_word_cid(cc->word[cc->cur - 1]), 0U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
 }
 
 /* ---- progress ---- */
@@ -1411,6 +1478,11 @@ static void allowed_cpus(struct kunit *test)
 	/* migrate_disable(): the CPU is not in the mask */
 	allow_only(&mm, mask, possible, 128, 70);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
+	allow_only(&mm, mask, possible, 128, 0);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
+	KUNIT_EXPECT_EQ(test, storage[0], BIT_MASK(0) | BIT_MASK(2));
+	allow_only(&mm, mask, possible, 128, 70);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
 	/* no users at this moment, and still it counts */
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 0);
 	mask[0] = BIT_MASK(5) | BIT_MASK(6);
@@ -1471,6 +1543,18 @@ static void forced_bound(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm->cm.lock));
 	KUNIT_EXPECT_EQ(test, mm->cm.episode & 1, 0U);
 
+	/* Not one CPU is allowed: the lowest id of all. */
+	for (i = 0; i < 4; i++)
+		cid_cache_online(&lab->cache[i]);
+	WRITE_ONCE(mm->cm.nr_allowed, 0);
+	mm->allowed[0] = 0;
+	local_irq_save(flags);
+	cid_switch(&lab->env, &lab->cache[3], 3, &mm->cm, &t[3]->t, 0);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, t[3]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, mm->cm.nr_allowed, 1U);
+	KUNIT_EXPECT_EQ(test, mm->allowed[0], BIT_MASK(3));
+
 	/* Users without a generation: id 0, a warning, no crash. */
 	WRITE_ONCE(lab->env.warned, false);
 	memset(&lab->cache[0].stats, 0, sizeof(st));
@@ -1484,6 +1568,43 @@ static void forced_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)lab->cache[0].cur, 0);
 	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.exceeded, 1ULL);
 	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+}
+
+/* CPU 2 has seen that id 0 is in use; then a third thread comes and takes id 1. */
+static void hook_newcomer(struct lab *lab, int cpu, enum cid_point point,
+			  const struct cid_search *s, u64 a, u64 b)
+{
+	struct lab_task *t;
+
+	if (cpu != 2 || point != CID_AT_OWNER || s->k != 1 || !lab_once(lab))
+		return;
+	t = lab_clone(lab, 0);
+	t->t.cid = 1;
+	lab_switch(lab, 1, t);
+	if (t->t.cid != 1)
+		lab_fail(lab, "the newcomer has another id than it was to take");
+}
+
+/* The locked pass goes by the bound of now, not by that of the search before it. */
+static void rebound(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct cid_stats *st = &lab->cache[2].stats;
+	struct lab_task *t[2];
+
+	lab_group(test, lab, t, 2);
+	lab_switch(lab, 0, t[0]);
+	lab_evict(lab, 1);
+	t[1]->t.cid = CID_NONE;
+	lab->hook = hook_newcomer;
+	lab_switch(lab, 2, t[1]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, st->slow, 1ULL);
+	KUNIT_EXPECT_EQ(test, st->slow_again, 0ULL);
+	KUNIT_EXPECT_EQ(test, st->exceeded, 0ULL);
+	KUNIT_EXPECT_FALSE(test, lab->env.warned);
+	lab_expect_ok(test, lab);
 }
 
 /* More CPUs than ids, which cannot be: a task keeps what it has, and is told once. */
@@ -1522,19 +1643,6 @@ static void no_id_at_all(struct kunit *test)
 }
 
 /* What is dropped beyond the bound is gone before the next id is looked for. */
-static void hook_dropped(struct lab *lab, int cpu, enum cid_point point,
-			 const struct cid_search *s, u64 a, u64 b)
-{
-	unsigned int i;
-
-	if (cpu != 2 || point != CID_AT_GATE || !lab_once(lab))
-		return;
-	for (i = 0; i < CID_CACHE_WORDS; i++) {
-		if (cid_word_state(lab->cache[2].word[i]) == CID_RUNNING)
-			lab_fail(lab, "two ids at once");
-	}
-}
-
 static void dropped_is_gone(struct kunit *test)
 {
 	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
@@ -1545,9 +1653,7 @@ static void dropped_is_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 2);
 	lab_switch(lab, 0, t[0]);
 	lab_exit(lab, 0);
-	lab->hook = hook_dropped;
 	lab_switch(lab, 2, t[1]);
-	KUNIT_EXPECT_EQ(test, lab->hits, 1);
 	KUNIT_EXPECT_LT(test, t[1]->t.cid, 2);
 	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.bound_drops, 1ULL);
 	lab_expect_ok(test, lab);
@@ -1619,15 +1725,40 @@ static void last_id_is_taken_along(struct kunit *test)
 
 static void own_former_id(struct kunit *test)
 {
-	struct lab *lab = lab_new(test, 4, 100);
-	struct lab_task *t[4];
+	int cpu;
 
-	lab_group(test, lab, t, 4);
-	lab_evict(lab, 2);
-	t[0]->t.cid = CID_NONE;
-	lab_switch(lab, 2, t[0]);
-	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 2);
-	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.own_id, 1ULL);
+	for (cpu = 0; cpu < 4; cpu++) {
+		struct lab *lab = lab_new(test, 4, 100);
+		struct lab_task *t[4];
+
+		lab_group(test, lab, t, 4);
+		lab_evict(lab, cpu);
+		t[0]->t.cid = CID_NONE;
+		lab_switch(lab, cpu, t[0]);
+		KUNIT_EXPECT_EQ(test, t[0]->t.cid, cpu);
+		KUNIT_EXPECT_EQ(test, lab->cache[cpu].stats.own_id, 1ULL);
+		lab_expect_ok(test, lab);
+		kunit_kfree(test, lab);
+	}
+}
+
+/* The own id is more worth than the one the task had last, also if it has expired. */
+static void own_before_last(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, 100);
+	struct cid_stats *st = &lab->cache[2].stats;
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_switch(lab, 0, t[0]);
+	lab_switch(lab, 1, t[1]);
+	lab->now += 100;
+	t[2]->t.cid = 1;
+	memset(st, 0, sizeof(*st));
+	lab_switch(lab, 2, t[2]);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, st->hit, 1ULL);
+	KUNIT_EXPECT_EQ(test, st->own_id, 0ULL);
 	lab_expect_ok(test, lab);
 }
 
@@ -1774,6 +1905,43 @@ static void probes_are_counted(struct kunit *test)
 		lab_expect_ok(test, lab);
 		kunit_kfree(test, lab);
 	}
+}
+
+/* As many ids as a large machine has: the last bucket takes all that is beyond it. */
+static void probes_beyond_the_last_bucket(struct kunit *test)
+{
+	const unsigned int n = 300;
+	struct cid_cache *cache = kunit_kcalloc(test, n, sizeof(*cache), GFP_KERNEL);
+	struct cid_cache **ptr = kunit_kcalloc(test, n, sizeof(*ptr), GFP_KERNEL);
+	u64 *owner = kunit_kcalloc(test, n, sizeof(*owner), GFP_KERNEL);
+	struct cid_env env = { .nr_cpus = n, .nr_ids = n, .keep = CID_KEEP_FOREVER };
+	struct cid_task t = { .cid = CID_NONE, .active = CID_ACTIVE };
+	unsigned long allowed[BITS_TO_LONGS(300)];
+	struct cid_mm mm;
+	unsigned long flags;
+	unsigned int i;
+
+	KUNIT_ASSERT_TRUE(test, cache && ptr && owner);
+	env.cache = ptr;
+	cid_mm_init(&mm, allowed);
+	cid_mm_multi(&mm, owner, 1);
+	atomic_set(&mm.users, n);
+	WRITE_ONCE(mm.nr_allowed, n);
+	for (i = 0; i < n; i++)
+		ptr[i] = &cache[i];
+	/* Id i is in use on CPU i + 1, the last one is free. */
+	for (i = 0; i + 1 < n; i++) {
+		owner[i] = cid_owner_next(0, i + 1);
+		cache[i + 1].word[0] = cid_word(1, i, CID_RUNNING);
+		cache[i + 1].cur = 1;
+	}
+	local_irq_save(flags);
+	cid_switch(&env, &cache[0], 0, &mm, &t, 0);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, t.cid, (int)n - 1);
+	for (i = 0; i < CID_PROBE_BUCKETS; i++)
+		KUNIT_EXPECT_EQ(test, cache[0].stats.probes[i],
+				(u64)(i == CID_PROBE_BUCKETS - 1));
 }
 
 static unsigned int compact_probes[LAB_CPUS];
@@ -2053,7 +2221,11 @@ static void cpu_comes_online(struct kunit *test)
 	struct lab_mm *mm = lab_group(test, lab, t, 3);
 	int i;
 
+	lab->cache[1].cur = 3;
+	lab->cache[1].used = 5;
 	cid_cache_online(&lab->cache[1]);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[1].cur, 0);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[1].used, 0);
 	for (i = 0; i < CID_CACHE_WORDS; i++)
 		KUNIT_EXPECT_EQ(test, lab->cache[1].word[i], CID_EMPTY);
 	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), 2);
@@ -2399,6 +2571,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(exit_order),
 	KUNIT_CASE(inactive_tasks),
 	KUNIT_CASE(clone_here),
+	KUNIT_CASE(clone_beside_others),
 	KUNIT_CASE(adversary),
 	KUNIT_CASE(evict_in_locked_steal),
 	KUNIT_CASE(gate_waits_once),
@@ -2407,6 +2580,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(bound_changes),
 	KUNIT_CASE(allowed_cpus),
 	KUNIT_CASE(forced_bound),
+	KUNIT_CASE(rebound),
 	KUNIT_CASE(no_id_at_all),
 	KUNIT_CASE(dropped_is_gone),
 	KUNIT_CASE(keep_is_kept),
@@ -2414,9 +2588,11 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(resume_without_search),
 	KUNIT_CASE(kept_for_ever),
 	KUNIT_CASE(probes_are_counted),
+	KUNIT_CASE(probes_beyond_the_last_bucket),
 	KUNIT_CASE(compaction_goes_round),
 	KUNIT_CASE(last_id_is_taken_along),
 	KUNIT_CASE(own_former_id),
+	KUNIT_CASE(own_before_last),
 	KUNIT_CASE(compaction_is_capped),
 	KUNIT_CASE(packs),
 	KUNIT_CASE(sticks),

@@ -463,6 +463,11 @@ static void step_not_now(struct kunit *test)
 	c->look = UINT_MAX;
 	swq_look_begin(c);
 	KUNIT_EXPECT_NE(test, c->look, 0u);
+	/* Nor is it that of the look before. */
+	c->look = 1;
+	swq_look_begin(c);
+	KUNIT_EXPECT_NE(test, c->look, 0u);
+	KUNIT_EXPECT_NE(test, c->look, 1u);
 	mock_check(test);
 }
 
@@ -1273,12 +1278,19 @@ static void step_reshard_sweeps_all(struct kunit *test)
 	swq_replace(&old, &new, &mock_replace_ops);
 	list_del_init(&small->entry);
 	for (cpu = 0; cpu < 16; cpu++) {
-		KUNIT_EXPECT_GE_MSG(test, swept[cpu], 1u, "CPU %d", cpu);
+		KUNIT_EXPECT_EQ_MSG(test, swept[cpu], cpu < 8 ? 2u : 1u, "CPU %d", cpu);
 		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(mock_cpu(cpu)->layout),
 				    cpu < 8 ? small : NULL);
 	}
 	KUNIT_EXPECT_TRUE(test, mock_linked(3));
 	KUNIT_EXPECT_FALSE(test, mock_linked(12));
+	mock_check(test);
+
+	/* They come back: what waits there meanwhile is found at once. */
+	mock->on_sweep = NULL;
+	mock_reshard(test, 2);
+	KUNIT_EXPECT_TRUE(test, mock_linked(3));
+	KUNIT_EXPECT_TRUE(test, mock_linked(12));
 	mock_check(test);
 }
 
@@ -1431,6 +1443,57 @@ static void step_wide_llc(struct kunit *test)
 	mock_enqueue(0, 0, FREE, false);
 	KUNIT_EXPECT_EQ(test, mock->kicks, 3u);
 	mock_check(test);
+}
+
+/* Whoever sleeps anywhere is found, from anywhere: first around, then onwards. */
+static void step_kick_everywhere(struct kunit *test)
+{
+	unsigned int from, to, i, words;
+	bool kicked;
+
+	mock_setup(test, 320, 2, 40);
+	words = mock->l->nr_anns;
+	KUNIT_ASSERT_EQ(test, words, 5u);
+	for (from = 0; from < words; from++) {
+		/* One alone. */
+		for (to = 0; to < words; to++) {
+			mock_go_idle(64 * to + 10);
+			mock_enqueue(64 * from + 20, 64 * from + 20, FREE, false);
+			KUNIT_EXPECT_EQ_MSG(test, mock->rq[64 * to + 10].kicks, 1u,
+					    "from word %u to word %u", from, to);
+			mock_go_idle(64 * to + 10);
+			mock_leave_idle(64 * to + 10);
+			mock->rq[64 * to + 10].kicks = 0;
+			mock_unlink_own(64 * from + 20);
+			mock_clear_announced();
+		}
+		/* All of them, and always the next one. */
+		for (to = 0; to < words; to++)
+			mock_go_idle(64 * to + 10);
+		for (i = 0; i < words; i++) {
+			int want = 64 * ((from + i) % words) + 10;
+
+			mock_enqueue(64 * from + 20, 64 * from + 20, FREE, false);
+			KUNIT_EXPECT_EQ_MSG(test, mock->rq[want].kicks, 1u,
+					    "number %u from word %u", i, from);
+		}
+		for (to = 0; to < words; to++) {
+			mock->rq[64 * to + 10].kicks = 0;
+			mock_go_idle(64 * to + 10);
+			mock_leave_idle(64 * to + 10);
+		}
+		mock_unlink_own(64 * from + 20);
+		mock_clear_announced();
+	}
+	/* From outside: from the first word on. */
+	mock_go_idle(10);
+	mock_go_idle(74);
+	mock_lock_irq(MOCK_OUTSIDE);
+	kicked = swq_kick(mock->l, mock_cpu(MOCK_OUTSIDE), MOCK_OUTSIDE);
+	mock_unlock_irq(MOCK_OUTSIDE);
+	KUNIT_EXPECT_TRUE(test, kicked);
+	KUNIT_EXPECT_EQ(test, mock->rq[10].kicks, 1u);
+	KUNIT_EXPECT_EQ(test, mock->rq[74].kicks, 0u);
 }
 
 /* Steady states that touch nothing shared. */
@@ -1887,6 +1950,7 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_reshard_late_looker),
 	KUNIT_CASE(step_look_order),
 	KUNIT_CASE(step_wide_llc),
+	KUNIT_CASE(step_kick_everywhere),
 	KUNIT_CASE(step_steady_states),
 	KUNIT_CASE(step_gate),
 	KUNIT_CASE(step_three_hint_words),

@@ -13,6 +13,8 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
+#include <sim.h>
+
 #include "../cid_cache.h"
 
 #define CPUS	3
@@ -114,10 +116,35 @@ static void barrier_episode(struct kunit *test)
 	KUNIT_EXPECT_GT(test, rig->at[CID_AT_REBOUND], rig->at[CID_AT_EPISODE]);
 }
 
+/* What is wrong is said once, not at each switch from then on. */
+static void warns_once(struct kunit *test)
+{
+	struct rig *rig = rig_new(test, 2);
+	struct cid_task t = { .cid = CID_NONE, .active = CID_ACTIVE };
+	unsigned int before = sim_warnings();
+	unsigned long flags;
+	int i;
+
+	rig->env.quiet = false;
+	sim_expect_warnings(1);
+	local_irq_save(flags);
+	for (i = 0; i < 3; i++) {
+		rig->mm.nr_allowed = 0;
+		rig->allowed[0] = 0;
+		cid_switch(&rig->env, &rig->cache[0], 0, &rig->mm, &t, 0);
+		cid_switch(&rig->env, &rig->cache[0], 0, NULL, NULL, 0);
+		cid_cache_online(&rig->cache[0]);
+	}
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, rig->cache[0].stats.exceeded, 3ULL);
+	KUNIT_EXPECT_EQ(test, sim_warnings() - before, 1u);
+}
+
 static struct kunit_case barrier_cases[] = {
 	KUNIT_CASE(barrier_exec),
 	KUNIT_CASE(barrier_drop),
 	KUNIT_CASE(barrier_episode),
+	KUNIT_CASE(warns_once),
 	{}
 };
 
