@@ -716,6 +716,33 @@ static void steal_in_resume(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.lost_resumes, 1ULL);
 }
 
+/* CPU 1 is about to steal id 0 from CPU 0, which resumes it right then. */
+static void hook_resume_in_steal(struct lab *lab, int cpu, enum cid_point point,
+				 const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu == 1 && point == CID_AT_STEAL && s->k == 0 && lab_once(lab))
+		lab_switch(lab, 0, lab->arg_task);
+}
+
+static void resume_in_steal(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_evict(lab, 1);
+	t[1]->t.cid = 0;
+	lab->arg_task = t[0];
+	lab->hook = hook_resume_in_steal;
+	lab_switch(lab, 1, t[1]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+	KUNIT_EXPECT_NE(test, t[1]->t.cid, 0);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.hit, 1ULL);
+	KUNIT_EXPECT_EQ(test, lab->cache[1].stats.lost_claims, 0ULL);
+	lab_expect_ok(test, lab);
+}
+
 /* CPU 1 is about to steal id 0 from CPU 0, which evicts it right then. */
 static void hook_evict_in_steal(struct lab *lab, int cpu, enum cid_point point,
 				const struct cid_search *s, u64 a, u64 b)
@@ -1002,6 +1029,12 @@ static void exec_succeeds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)lab->cache[2].cur, 0);
 	lab_expect_ok(test, lab);
 
+	/* One that is not counted: the count of its old mm stays as it is. */
+	init = lab_new_task(lab, NULL);
+	cid_exec_mmap(&lab->env, 2, &mm->cm, &lab_new_mm(lab)->cm, &init->t);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 1);
+	KUNIT_EXPECT_EQ(test, init->t.active, (unsigned int)CID_EXEC);
+
 	/* A task without mm (the first program): not counted before. */
 	init = lab_new_task(lab, NULL);
 	cid_exec_before(&lab->env, &lab->cache[0], 0, NULL, &init->t, 0);
@@ -1106,6 +1139,13 @@ static void inactive_tasks(struct kunit *test)
 	lab_expect_ok(test, lab);
 }
 
+static void hook_evict_in_resume(struct lab *lab, int cpu, enum cid_point point,
+				 const struct cid_search *s, u64 a, u64 b)
+{
+	if (point == CID_AT_RESUME)
+		lab_evict(lab, cpu);
+}
+
 /* cid_clone_here() does all of it or nothing. */
 static void clone_here(struct kunit *test)
 {
@@ -1160,14 +1200,27 @@ static void clone_here(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
 	lab_expect_ok(test, lab);
 
-	/* A parked word of another id is not the implicit 0. */
+	/* It is gone just when it is to be resumed: nothing was done. */
 	cid_leave(&lab->env, 0, &mm->cm);
 	cid_task_init(&child->t);
-	cc->word[cc->cur - 1] = cid_word(mm->cm.gen, 1, CID_PARKED);
+	cc->word[cc->cur - 1] ^= CID_RUNNING ^ CID_PARKED;
 	cc->cur = 0;
+	lab->hook = hook_evict_in_resume;
 	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
 						&child->t));
-	KUNIT_EXPECT_EQ(test, cc->stats.lost_resumes, 0ULL);
+	lab->hook = NULL;
+	KUNIT_EXPECT_EQ(test, cc->stats.lost_resumes, 1ULL);
+	KUNIT_EXPECT_EQ(test, cc->stats.materialised, 2ULL);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 1);
+	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_INACTIVE);
+	atomic_inc(&mm->cm.users);
+
+	/* A parked word of another id is not the implicit 0. */
+	cid_leave(&lab->env, 0, &mm->cm);
+	cc->word[0] = cid_word(mm->cm.gen, 1, CID_PARKED);
+	KUNIT_EXPECT_FALSE(test, cid_clone_here(&lab->env, cc, 0, &mm->cm, &t[0]->t,
+						&child->t));
+	KUNIT_EXPECT_EQ(test, cc->stats.lost_resumes, 1ULL);
 	/* Nor is there one beside other users. */
 	cc->word[0] = cid_word(mm->cm.gen, 0, CID_PARKED);
 	atomic_set(&mm->cm.users, 2);
@@ -1286,6 +1339,8 @@ static void adversary_case(struct kunit *test, unsigned int bound)
 	KUNIT_EXPECT_EQ(test, st.slow_again, 0ULL);
 	KUNIT_EXPECT_EQ(test, st.exceeded, 0ULL);
 	KUNIT_EXPECT_FALSE(test, lab->env.warned);
+	/* Never the same episode twice: who waits for its end waits for one. */
+	KUNIT_EXPECT_EQ(test, t[0]->mm->cm.episode, 2U);
 	/* One pass without lock, the one that was young, one with lock. */
 	KUNIT_EXPECT_LE(test, lab->max_probes, 2 * bound + 1);
 	kunit_kfree(test, lab);
@@ -2221,6 +2276,7 @@ static void cpu_comes_online(struct kunit *test)
 	struct lab_mm *mm = lab_group(test, lab, t, 3);
 	int i;
 
+	lab_fill(lab, 1, CID_CACHE_WORDS);
 	lab->cache[1].cur = 3;
 	lab->cache[1].used = 5;
 	cid_cache_online(&lab->cache[1]);
@@ -2559,6 +2615,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(own_retake),
 	KUNIT_CASE(word_before_claim),
 	KUNIT_CASE(steal_in_resume),
+	KUNIT_CASE(resume_in_steal),
 	KUNIT_CASE(evict_in_steal),
 	KUNIT_CASE(stolen_or_free),
 	KUNIT_CASE(stolen_in_vain),

@@ -543,6 +543,27 @@ static void step_kick_is_one_step(struct kunit *test)
 	mock_check(test);
 }
 
+static void act_kick_raced(void *unused)
+{
+	mock_leave_idle(5);
+	swq_kick(mock->l, mock_cpu(1), 1);
+}
+
+/* Another kicker takes the bit of the second sleeper: there is a third. */
+static void step_kick_raced(struct kunit *test)
+{
+	mock_setup(test, 8, 1, 2);
+	mock_go_idle(5);
+	mock_go_idle(6);
+	mock_go_idle(7);
+	mock_at(SWQ_STEP_KICK_TAKEN, NULL, act_kick_raced, NULL);
+	mock_enqueue(0, 0, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock->rq[5].kicks, 0u);
+	KUNIT_EXPECT_EQ(test, mock->rq[6].kicks, 1u);
+	KUNIT_EXPECT_EQ_MSG(test, mock->rq[7].kicks, 1u, "the kick is lost");
+	mock_check(test);
+}
+
 /* Breaks: idle word tested before the announcement is taken. */
 static void step_announced_while_taken(struct kunit *test)
 {
@@ -988,7 +1009,8 @@ static void step_foreign_not_waited_for(struct kunit *test)
 		act_helper_goes_on(NULL);
 		KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_PULL_BUSY), i + 1ul);
 		/* Who looks again before it sleeps needs no kick. */
-		KUNIT_EXPECT_EQ(test, mock_shard(0)->missed, (unsigned int)(hows[i] == SWQ_LOOK_LAST));
+		KUNIT_EXPECT_EQ(test, mock_shard(0)->missed,
+				(unsigned int)(hows[i] == SWQ_LOOK_LAST));
 	}
 	KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_CONTENDED), 0ul);
 	mock_shard(0)->missed = 0;
@@ -1246,6 +1268,39 @@ static void step_reshard_paused_unlink(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mock_linked(9));
 	KUNIT_EXPECT_TRUE(test, mock_linked(8));
 	mock_check(test);
+}
+
+/* Two LLCs in one replacement: each CPU gets the queue of its own. */
+static void step_two_llcs(struct kunit *test)
+{
+	struct swq_layout *first, *rest;
+	LIST_HEAD(old);
+	LIST_HEAD(new);
+	int cpu;
+
+	mock_setup(test, 16, 1, 2);
+	first = swq_layout_alloc(mock->cpus, mock->cores, 5, 1, &mock_ops, NUMA_NO_NODE);
+	rest = swq_layout_alloc(mock->cpus + 5, mock->cores + 5, 11, 2, &mock_ops, NUMA_NO_NODE);
+	KUNIT_ASSERT_TRUE(test, first && rest);
+	list_add_tail(&mock->l->entry, &old);
+	list_add_tail(&first->entry, &new);
+	list_add_tail(&rest->entry, &new);
+	mock->l = NULL;
+	swq_replace(&old, &new, &mock_replace_ops);
+	for (cpu = 0; cpu < 16; cpu++)
+		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(mock_cpu(cpu)->layout),
+				    cpu < 5 ? first : rest);
+
+	/* One of them goes, the other one stays. */
+	list_del(&first->entry);
+	INIT_LIST_HEAD(&new);
+	list_add(&rest->entry, &old);
+	swq_replace(&old, &new, &mock_replace_ops);
+	for (cpu = 0; cpu < 16; cpu++)
+		KUNIT_EXPECT_PTR_EQ(test, rcu_access_pointer(mock_cpu(cpu)->layout),
+				    cpu < 5 ? first : NULL);
+	/* Freed by the end of the test. */
+	mock->l = first;
 }
 
 static void count_sweeps(void *arg, int cpu)
@@ -1575,7 +1630,8 @@ static void step_three_hint_words(struct kunit *test)
 	mock_setup(test, 320, 2, 160);
 	KUNIT_ASSERT_EQ(test, mock->l->nr_hints, 3u);
 	for (i = 0; i < ARRAY_SIZE(at); i++) {
-		KUNIT_ASSERT_EQ(test, swq_place_of(mock->l, at[i])->shard / mock->l->shards_per_hint, i);
+		KUNIT_ASSERT_EQ(test, i, swq_place_of(mock->l, at[i])->shard /
+				mock->l->shards_per_hint);
 		for (j = 0; j < ARRAY_SIZE(at); j++) {
 			/* Each word alone says that there is something. */
 			mock_link(at[j] + 1);
@@ -1918,6 +1974,7 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_skip_kicks),
 	KUNIT_CASE(step_kick_passed),
 	KUNIT_CASE(step_kick_is_one_step),
+	KUNIT_CASE(step_kick_raced),
 	KUNIT_CASE(step_announced_while_taken),
 	KUNIT_CASE(step_announce_then_look),
 	KUNIT_CASE(step_link_then_kick),
@@ -1945,6 +2002,7 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_reshard_to_nothing),
 	KUNIT_CASE(step_reshard_paused_linker),
 	KUNIT_CASE(step_reshard_paused_unlink),
+	KUNIT_CASE(step_two_llcs),
 	KUNIT_CASE(step_reshard_sweeps_all),
 	KUNIT_CASE(step_unlink_remembers),
 	KUNIT_CASE(step_reshard_late_looker),

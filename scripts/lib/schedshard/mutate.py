@@ -7,7 +7,8 @@ KCSAN and not by a test. A mutant keeps the number of lines of its file.
 """
 
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 
 TOKEN = re.compile(r"""(?P<skip>\s+|/\*.*?\*/|//[^\n]*)
     |(?P<string>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')
@@ -42,13 +43,15 @@ class Mutant:
     text: str       # instead of what stands at start..end
     old: str        # whole lines, white space made one
     new: str
+    nth: int = 1    # of those of the function that read alike
 
     def apply(self, source):
         return source[:self.start] + self.text + source[self.end:]
 
     @property
     def key(self):
-        return f"{self.file}: {self.function}(): {self.old} => {self.new}"
+        nth = f" [{self.nth}]" if self.nth > 1 else ""
+        return f"{self.file}: {self.function}(): {self.old} => {self.new}{nth}"
 
 
 @dataclass
@@ -254,4 +257,10 @@ def mutants(file, source):
     toks = tokens(source)
     found = [mutant for name, first, last in functions(toks)
              for mutant in Body(file, source, toks, name, first, last).found]
-    return sorted(found, key=lambda mutant: (mutant.start, mutant.end, mutant.text))
+    found.sort(key=lambda mutant: (mutant.start, mutant.end, mutant.text))
+    seen = Counter()
+    for i, mutant in enumerate(found):
+        seen[mutant.key] += 1
+        if (nth := seen[mutant.key]) > 1:
+            found[i] = replace(mutant, nth=nth)
+    return found

@@ -62,6 +62,18 @@ static void barrier_skip(struct kunit *test)
 	}
 }
 
+/* A visit whose runqueue was linked again meanwhile publishes like an enqueue. */
+static void barrier_visit(struct kunit *test)
+{
+	barrier_setup(test, true);
+	mock_link(0);
+	KUNIT_EXPECT_EQ(test, mock_look(1, 0), 0);
+	mock_enqueue(0, 0, FREE, false);
+	KUNIT_EXPECT_EQ(test, mock_visit(1, 0), SWQ_VISIT_MOVED);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_SKIPPED_LINKED), 1ul);
+	KUNIT_EXPECT_GT(test, at_step[SWQ_STEP_PUBLISHED], at_step[SWQ_STEP_SKIP]);
+}
+
 /* At a pick the scheduler's own barrier will do, but not beside sleepers. */
 static void barrier_deferred(struct kunit *test)
 {
@@ -149,6 +161,7 @@ static void barrier_kick(struct kunit *test)
 
 static struct kunit_case barrier_cases[] = {
 	KUNIT_CASE(barrier_skip),
+	KUNIT_CASE(barrier_visit),
 	KUNIT_CASE(barrier_deferred),
 	KUNIT_CASE(barrier_link),
 	KUNIT_CASE(barrier_discard),
