@@ -2205,7 +2205,7 @@ static void mm_init_takes_nothing_over(struct kunit *test)
 	cid_mm_init(&mm, storage);
 	KUNIT_EXPECT_EQ(test, mm.gen, 0ULL);
 	KUNIT_EXPECT_NULL(test, mm.owner);
-	KUNIT_EXPECT_PTR_EQ(test, mm.allowed, storage);
+	KUNIT_EXPECT_PTR_EQ(test, mm.allowed, &storage[0]);
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 0);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 0U);
 	KUNIT_EXPECT_EQ(test, mm.episode, 0U);

@@ -157,8 +157,11 @@ void sim_kunit_fail_strings(struct kunit *test, bool fatal, const char *file, in
 	} while (0)
 #define sim_ptr(t, fatal, l, op, r, ...)				\
 	do {								\
-		const void *sim_l = (l);				\
-		const void *sim_r = (r);				\
+		/* As strict as the kernel's: an array is no pointer. */	\
+		const typeof(l) sim_left = (l);				\
+		const typeof(r) sim_right = (r);			\
+		const void *sim_l = sim_left;				\
+		const void *sim_r = sim_right;				\
 									\
 		if (unlikely(!(sim_l op sim_r)))			\
 			sim_kunit_fail_values(t, fatal, __FILE__, __LINE__, \
