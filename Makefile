@@ -68,7 +68,7 @@ docs: ## Build the documentation and fail on any warning (KERNEL)
 	@$(call go,test) --version '$(KERNEL)' docs
 
 series: ## Write the features as patches, with a cover letter and recipients (KERNEL, KDIR, NAME, EMAIL)
-	@$(call go,series) $(source) --name '$(NAME)' --email '$(EMAIL)'
+	@$(call go,series) $(source) --name '$(subst ','\'',$(NAME))' --email '$(subst ','\'',$(EMAIL))'
 
 series-check: ## Check the series commit by commit: half an hour (KERNEL, KDIR)
 	@$(call go,series-check) $(source)
