@@ -1935,7 +1935,10 @@ static void kept_for_ever(struct kunit *test)
 /* The histogram: how many ids a search has looked at. */
 static void probes_are_counted(struct kunit *test)
 {
-	static const unsigned int bucket[] = { 0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5 };
+	/* By the number of probes, from 0 on. */
+	static const unsigned int bucket[] = {
+		0, 0, 1, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 5, 5
+	};
 	unsigned int n, i;
 
 	/* Ids 0 to n - 2 are in use: the search gets the n-th one. */
