@@ -5,6 +5,7 @@ noticed."""
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 
@@ -56,11 +57,13 @@ def make(targets, out=DIR, src=REPO, extra=()):
     return None if status == 0 else text
 
 
-def kunit(variant, args, log, out=DIR, timeout=900):
+def kunit(variant, args, log, out=DIR, timeout=900, cpu=None):
+    """Run suites; @cpu: seconds of processor time, which a busy machine does not shorten."""
     flags = [item for param in PARAMS.get(args[0], []) for item in ("--param", param)]
     env = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0", "UBSAN_OPTIONS": "print_stacktrace=1",
            "TSAN_OPTIONS": "halt_on_error=0"}
-    return run(["nice", out / variant / "kunit", *flags, *args[1:]], log, timeout, env=env)
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 5))) if cpu else None
+    return run(["nice", out / variant / "kunit", *flags, *args[1:]], log, timeout, env=env, preexec_fn=limit)
 
 
 def names(variant):
@@ -132,9 +135,14 @@ def build_broken(variant, work, extra=("WERROR=",)):
 
 
 def turns_red(variant, suites, work, seconds=60, params="break"):
-    """Which test notices what is broken in work/, and by what; None if none does."""
+    """Which test notices what is broken in work/, and by what; None if none does.
+
+    A suite gets so many seconds of processor time, and a case ten times as long by the
+    clock, for what waits and does not turn.
+    """
     for suite in suites:
-        status, text = kunit(variant, [params, "--stop", "--timeout", str(seconds), suite], work / "log", work, 300)
+        status, text = kunit(variant, [params, "--stop", "--timeout", str(10 * seconds), suite], work / "log", work,
+                             20 * seconds, seconds)
         if status:
             return first_failure(text)
     return None

@@ -607,6 +607,8 @@ int main(int argc, char **argv)
 	sim_start(opt.cpus, opt.seed);
 	sim_fail_hook(kernel_complaint);
 	signal(SIGALRM, timed_out);
+	/* Whoever started this may have set a limit of processor time. */
+	signal(SIGXCPU, timed_out);
 #if !defined(SIM_TSAN) && !defined(SIM_ASAN)
 	signal(SIGSEGV, crashed);
 	signal(SIGBUS, crashed);
