@@ -79,7 +79,7 @@ def changed_objects(work):
 
 def judge(mutant, where, variants):
     """Status of a mutant, by what, and why: killed, survived, 'same code' or 'no build'."""
-    feature = "swqueue" if mutant.file.startswith("swqueue") else "cid_cache"
+    feature = feature_of(mutant.file)
     work = WORK / "work" / where
     copied(work, WORK / "snapshot/src")
     target = work / "src/kernel/sched" / mutant.file
@@ -175,9 +175,13 @@ def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan
                                              item["mutant"]))
 
 
-def baseline(variants=("plain",)):
+def feature_of(file):
+    return "swqueue" if file.startswith("swqueue") else "cid_cache"
+
+
+def baseline(variants=("plain",), files=None):
     """Without any breakage the suites have to be green, or every mutant seems killed."""
-    for feature in ("swqueue", "cid_cache"):
+    for feature in sorted({feature_of(file) for file in files or FILES}):
         for variant in variants:
             if red := turns_red(variant, suites_of(feature, variant), DIR, 2 * SECONDS,
                                 "tsan" if variant == "tsan" else "break"):
