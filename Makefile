@@ -19,8 +19,8 @@ source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
 kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
 
 .DEFAULT_GOAL := help
-.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench torture variants outside mutants \
-	check docs series series-check clean help
+.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench coverage torture variants outside \
+	mutants check docs series series-check clean help
 
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
@@ -60,6 +60,9 @@ variants: ## KUnit suites and a load under KCSAN, PREEMPT_RT, PREEMPT_NONE and f
 
 outside: ## Other people's tests, stock against grafted: kselftest, stress-ng, rt-tests, sysbench (KERNEL, CPUS)
 	@$(call go,outside) --version '$(KERNEL)' --cpus '$(CPUS)'
+
+coverage: ## Lines and branches of the structure files that the suites reach
+	@$(call go,coverage)
 
 check: ## Static checks of the sources: checkpatch, sparse, kernel-doc, W=1, coccicheck (KERNEL)
 	@$(call go,test) --version '$(KERNEL)' static

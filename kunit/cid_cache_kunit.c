@@ -1002,6 +1002,13 @@ static void exec_fails(struct kunit *test)
 	lab_expect_ok(test, lab);
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
 	KUNIT_EXPECT_NE(test, t[0]->t.cid, t[1]->t.cid);
+
+	/* Killed in the middle of an execve: counted until then, and no longer. */
+	lab_exec_before(lab, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	lab_exit(lab, 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 1);
+	lab_expect_ok(test, lab);
 }
 
 static void exec_succeeds(struct kunit *test)
@@ -1711,6 +1718,151 @@ static void dropped_is_gone(struct kunit *test)
 	lab_switch(lab, 2, t[1]);
 	KUNIT_EXPECT_LT(test, t[1]->t.cid, 2);
 	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.bound_drops, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
+/* A clone although users is wrong: the parent's id stays its own all the same. */
+static void clone_with_wrong_users(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_task *t[3], *child;
+	struct lab_mm *mm = lab_group(test, lab, t, 3);
+	struct cid_cache *cc;
+	int cpu;
+
+	/* Too few: this one thinks that it is alone, and id 0 is in use. */
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 0);
+	lab_evict(lab, 1);
+	lab_begin(lab, 1, mm);
+	atomic_set(&mm->cm.users, 1);
+	cid_switch(&lab->env, &lab->cache[1], 1, &mm->cm, &t[1]->t, 0);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[1].cur, 0);
+	child = lab_new_task(lab, mm);
+	cid_clone(&lab->env, &lab->cache[1], 1, &mm->cm, &t[1]->t, &child->t, 0);
+	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+	/* Its word is another one than that which is in use. */
+	KUNIT_ASSERT_NE(test, (int)lab->cache[1].cur, 0);
+	KUNIT_EXPECT_NE(test, cid_word_cid(lab->cache[1].word[lab->cache[1].cur - 1]), 0U);
+	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_ACTIVE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	local_irq_restore(lab->cpu[1].flags);
+
+	/* Too many: an implicit id 0 that others might have as well; parked at CPU 0. */
+	for (cpu = 0; cpu < 3; cpu += 2) {
+		lab = lab_new(test, 3, CID_KEEP_FOREVER);
+		mm = lab_group(test, lab, t, 2);
+		lab_switch(lab, 1, t[1]);
+		lab_exit(lab, 1);
+		lab_switch(lab, cpu, t[0]);
+		cc = &lab->cache[cpu];
+		KUNIT_EXPECT_EQ(test, (int)cc->cur, 0);
+		lab_begin(lab, cpu, mm);
+		atomic_set(&mm->cm.users, 2);
+		child = lab_new_task(lab, mm);
+		cid_clone(&lab->env, cc, cpu, &mm->cm, &t[0]->t, &child->t, 0);
+		KUNIT_EXPECT_TRUE(test, lab->env.warned);
+		KUNIT_ASSERT_NE(test, (int)cc->cur, 0);
+		KUNIT_EXPECT_EQ(test, cid_word_cid(cc->word[cc->cur - 1]), 0U);
+		lab_end(lab, cpu);
+		lab_expect_ok(test, lab);
+	}
+
+	/* An active task in an mm without a generation can have no sibling. */
+	lab = lab_new(test, 2, CID_KEEP_FOREVER);
+	t[0] = lab_fork(lab);
+	lab_switch(lab, 0, t[0]);
+	child = lab_new_task(lab, t[0]->mm);
+	lab_begin(lab, 0, t[0]->mm);
+	cid_clone(&lab->env, &lab->cache[0], 0, &t[0]->mm->cm, &t[0]->t, &child->t, 0);
+	lab_end(lab, 0);
+	KUNIT_EXPECT_TRUE(test, lab->env.warned);
+	KUNIT_EXPECT_EQ(test, child->t.active, (unsigned int)CID_INACTIVE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t[0]->mm->cm.users), 1);
+	lab_expect_ok(test, lab);
+}
+
+/* The parked 0 is stolen just before the clone would resume it. */
+static void hook_steal_in_clone(struct lab *lab, int cpu, enum cid_point point,
+				const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu == 0 && point == CID_AT_RESUME && lab_once(lab))
+		lab_evict(lab, 0);
+}
+
+static void steal_in_clone(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 2, CID_KEEP_FOREVER);
+	struct lab_task *t[2];
+
+	lab_group(test, lab, t, 2);
+	lab_switch(lab, 1, t[1]);
+	lab_exit(lab, 1);
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, (int)lab->cache[0].cur, 0);
+	lab->hook = hook_steal_in_clone;
+	t[1] = lab_clone(lab, 0);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	KUNIT_ASSERT_NE(test, (int)lab->cache[0].cur, 0);
+	KUNIT_EXPECT_EQ(test, cid_word_cid(lab->cache[0].word[lab->cache[0].cur - 1]), 0U);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.lost_resumes, 1ULL);
+	/* This clone, and the one that made the group. */
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.materialised, 2ULL);
+	KUNIT_EXPECT_FALSE(test, lab->env.warned);
+	lab_expect_ok(test, lab);
+}
+
+/* Tasks that do not take part go through execve as if it did not concern them. */
+static void exec_of_an_inactive_task(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 2, CID_KEEP_FOREVER);
+	struct lab_task *t[2], *worker;
+	struct lab_mm *mm = lab_group(test, lab, t, 2);
+
+	worker = lab_new_task(lab, mm);
+	lab_switch(lab, 0, worker);
+	lab_exec_before(lab, 0);
+	KUNIT_EXPECT_EQ(test, worker->t.active, (unsigned int)CID_INACTIVE);
+	lab_begin(lab, 0, NULL);
+	KUNIT_EXPECT_FALSE(test, cid_exec_after(&lab->env, &lab->cache[0], 0, &mm->cm,
+						&worker->t, 0));
+	lab_end(lab, 0);
+	KUNIT_EXPECT_EQ(test, worker->t.cid, CID_NONE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	/* Was not counted in the old mm, so does not leave it. */
+	KUNIT_ASSERT_TRUE(test, lab_exec_mmap(lab, 0));
+	KUNIT_EXPECT_EQ(test, atomic_read(&mm->cm.users), 2);
+	KUNIT_EXPECT_EQ(test, atomic_read(&worker->mm->cm.users), 1);
+	lab_exec_after(lab, 0);
+	KUNIT_EXPECT_EQ(test, worker->t.active, (unsigned int)CID_ACTIVE);
+	KUNIT_EXPECT_EQ(test, worker->t.cid, 0);
+	lab_expect_ok(test, lab);
+}
+
+static void highest_id(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, CID_KEEP_FOREVER);
+	struct lab_task *t[2];
+	struct lab_mm *mm;
+
+	t[0] = lab_fork(lab);
+	mm = t[0]->mm;
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), 0);
+	atomic_set(&mm->cm.users, 0);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), -1);
+	mm->live = false;
+
+	/* Ids 2 and 3 were never used, 1 is parked, 0 runs. */
+	mm = lab_group(test, lab, t, 2);
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), 1);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), 0);
+	/* Id 1 is in no cache any more, though its owner word names one. */
+	lab_evict(lab, 1);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), 0);
+	lab_switch(lab, 0, NULL);
+	lab_evict(lab, 0);
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, false), -1);
 	lab_expect_ok(test, lab);
 }
 
@@ -2491,6 +2643,53 @@ static void hook_random(struct lab *lab, int cpu, enum cid_point point,
 	lab->depth--;
 }
 
+/* The hooks change nothing: the same operations without them end the same way. */
+static void without_hooks(struct kunit *test)
+{
+	struct lab *lab[2], *bare;
+	struct lab_task *t[3];
+	unsigned int i, cpu, which;
+	struct lab_mm *mm;
+
+	for (which = 0; which < 2; which++) {
+		lab[which] = lab_new(test, 4, 2);
+		prandom_seed_state(&lab[which]->rnd, 3);
+		if (which)
+			lab[which]->env.step = NULL;
+		for (i = 0; i < 20000 && !lab[which]->error; i++)
+			rnd_op(lab[which], rnd(lab[which], 4));
+		lab_expect_ok(test, lab[which]);
+	}
+	for (cpu = 0; cpu < 4; cpu++) {
+		KUNIT_EXPECT_EQ(test, memcmp(&lab[0]->cache[cpu], &lab[1]->cache[cpu],
+					     sizeof(struct cid_cache)), 0);
+	}
+	for (i = 0; i < RND_TASKS; i++)
+		KUNIT_EXPECT_EQ(test, lab[0]->task[i].t.cid, lab[1]->task[i].t.cid);
+	for (i = 0; i < RND_MMS; i++)
+		KUNIT_EXPECT_EQ(test, memcmp(lab[0]->mm[i].owner, lab[1]->mm[i].owner,
+					     sizeof(lab[0]->mm[i].owner)), 0);
+	KUNIT_EXPECT_NE(test, lab[0]->steps, 0UL);
+	KUNIT_EXPECT_EQ(test, lab[1]->steps, 0UL);
+
+	/* The slow path, by a bound that is too small. */
+	bare = lab_new(test, 3, CID_KEEP_FOREVER);
+	mm = lab_group(test, bare, t, 3);
+	bare->env.step = NULL;
+	lab_switch(bare, 0, t[0]);
+	WRITE_ONCE(mm->cm.nr_allowed, 1);
+	mm->allowed[0] = BIT_MASK(0);
+	lab_begin(bare, 1, mm);
+	cid_switch(&bare->env, &bare->cache[1], 1, &mm->cm, &t[1]->t, 0);
+	local_irq_restore(bare->cpu[1].flags);
+	KUNIT_EXPECT_NE(test, t[1]->t.cid, t[0]->t.cid);
+	KUNIT_EXPECT_EQ(test, bare->cache[1].stats.exceeded, 1ULL);
+	/* That slow path is over: who waits for it goes on. */
+	KUNIT_EXPECT_EQ(test, mm->cm.episode, 2U);
+	cid_gate_wait(&bare->env, &bare->cache[2], 2, &mm->cm, 1);
+	KUNIT_EXPECT_EQ(test, bare->cache[2].stats.gate_waits, 1ULL);
+}
+
 static bool rnd_expired(struct cid_env *env, int cpu, int owner, unsigned int slot)
 {
 	struct lab *lab = env->priv;
@@ -2643,6 +2842,10 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(rebound),
 	KUNIT_CASE(no_id_at_all),
 	KUNIT_CASE(dropped_is_gone),
+	KUNIT_CASE(clone_with_wrong_users),
+	KUNIT_CASE(steal_in_clone),
+	KUNIT_CASE(exec_of_an_inactive_task),
+	KUNIT_CASE(highest_id),
 	KUNIT_CASE(keep_is_kept),
 	KUNIT_CASE(home_is_resumed),
 	KUNIT_CASE(resume_without_search),
@@ -2665,6 +2868,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(one_cpu),
 	KUNIT_CASE(sparse_cpus),
 	KUNIT_CASE(each_switch_counts_once),
+	KUNIT_CASE(without_hooks),
 	KUNIT_CASE_SLOW(random_steps),
 	KUNIT_CASE_SLOW(threads_pack),
 	KUNIT_CASE_SLOW(threads_keep),

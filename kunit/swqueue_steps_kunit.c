@@ -1385,6 +1385,36 @@ static void step_unlink_remembers(struct kunit *test)
 	swq_layout_free(old);
 }
 
+/*
+ * At a pick in the mode of 2023: nothing is linked again on a shard of another
+ * layout, be that above or below the present one in memory.
+ */
+static void step_pick_beside_old_layout(struct kunit *test)
+{
+	struct swq_layout *l[2];
+	int old;
+
+	mock_setup(test, 8, 1, 2);
+	l[0] = mock->l;
+	l[1] = mock_layout(2);
+	KUNIT_ASSERT_NOT_NULL(test, l[1]);
+	for (old = 0; old < 2; old++) {
+		rcu_assign_pointer(mock_cpu(5)->layout, l[old]);
+		mock_link(5);
+		KUNIT_EXPECT_PTR_EQ(test, mock_cpu(5)->token.shard, &l[old]->shards[1]);
+		rcu_assign_pointer(mock_cpu(5)->layout, l[!old]);
+		mock_lock_irq(5);
+		swq_pick_unlink(l[!old], mock_cpu(5), true);
+		mock_unlock_irq(5);
+		KUNIT_EXPECT_TRUE(test, list_empty(&l[old]->shards[1].tokens));
+		KUNIT_EXPECT_PTR_EQ(test, mock_cpu(5)->token.shard, &l[!old]->shards[1]);
+		mock_unlink_own(5);
+	}
+	KUNIT_EXPECT_FALSE(test, mock_linked(5));
+	mock_check(test);
+	swq_layout_free(l[1]);
+}
+
 static void act_reads_then_looks(void *self)
 {
 	struct swq_cpu *c = mock_cpu((long)self);
@@ -1941,6 +1971,81 @@ static void step_gate_numbers(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, swq_gate_open(&g, now, NSEC_PER_SEC));
 }
 
+static void act_owners_unlink(void *nr)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < (long)nr; cpu++) {
+		mock_fill(cpu, FREE, 0, 0);
+		mock_unlink_own(cpu);
+	}
+}
+
+/* Between two sections of a last look the rest of the list may go away. */
+static void step_list_goes_away(struct kunit *test)
+{
+	int cpu;
+
+	mock_setup(test, 16, 1, 2);
+	/* As many as a CPU remembers have been refused, and stand in front. */
+	for (cpu = 0; cpu < SWQ_MARKS; cpu++) {
+		mock_fill(cpu, PINNED, 0, 1);
+		mock_publish(cpu, cpu, SWQ_PUB_QUIET);
+		KUNIT_EXPECT_EQ(test, mock_look(9, 0), cpu);
+		KUNIT_EXPECT_EQ(test, mock_visit(9, cpu), SWQ_VISIT_UNMOVABLE);
+	}
+	mock_link(4);
+	mock_link(5);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, 6u);
+	mock_at(SWQ_STEP_UNLOCKED, NULL, act_owners_unlink, (void *)6);
+	KUNIT_EXPECT_EQ(test, mock_look(9, SWQ_LOOK_LAST), -1);
+	KUNIT_EXPECT_EQ(test, mock_shard(0)->nr, 0u);
+	KUNIT_EXPECT_FALSE(test, mock_hinted(mock_shard(0)));
+	KUNIT_EXPECT_EQ(test, mock_stat(9, SWQ_STAT_PULL_EMPTY), 1ul);
+	mock_check(test);
+}
+
+/* A kick that comes to a CPU whose LLC has lost its queue ends there. */
+static void step_kick_without_queue(struct kunit *test)
+{
+	unsigned long flags;
+
+	mock_setup(test, 4, 1, 1);
+	mock_go_idle(1);
+	mock_go_idle(2);
+	KUNIT_EXPECT_TRUE(test, swq_kick(mock->l, mock_cpu(0), 0));
+	KUNIT_EXPECT_EQ(test, mock_idle_state(1), (unsigned int)SWQ_KICKED);
+	local_irq_save(flags);
+	swq_idle_exit(NULL, mock_cpu(1));
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, mock_idle_state(1), (unsigned int)SWQ_BUSY);
+	KUNIT_EXPECT_EQ(test, mock_stat(1, SWQ_STAT_KICK_PASSED), 0ul);
+	KUNIT_EXPECT_EQ(test, mock->kicks, 1u);
+	/* And is not owed any more. */
+	mock_leave_idle(1);
+	KUNIT_EXPECT_EQ(test, mock->kicks, 1u);
+}
+
+/* As in a kernel without tests: no hooks, and the time is jiffies. */
+static void step_without_hooks(struct kunit *test)
+{
+	mock_setup(test, 4, 1, 2);
+	mock->l->step = NULL;
+	mock->l->clock = NULL;
+	mock_enqueue(0, 0, FREE, false);
+	KUNIT_EXPECT_TRUE(test, mock_linked(0));
+	KUNIT_EXPECT_LT(test, (u32)jiffies - mock_cpu(0)->surplus_at, (u32)SWQ_STALE_JIFFIES);
+	/* Stale, but not for long. */
+	mock_fill(0, FREE, 0, 0);
+	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
+	KUNIT_EXPECT_TRUE(test, mock_linked(0));
+	/* For long. */
+	mock_cpu(0)->surplus_at = (u32)jiffies - 2 * SWQ_STALE_JIFFIES;
+	KUNIT_EXPECT_EQ(test, mock_look(1, 0), -1);
+	KUNIT_EXPECT_FALSE(test, mock_linked(0));
+	mock_check(test);
+}
+
 static void step_stat_names(struct kunit *test)
 {
 	unsigned int i, j;
@@ -2005,6 +2110,7 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_two_llcs),
 	KUNIT_CASE(step_reshard_sweeps_all),
 	KUNIT_CASE(step_unlink_remembers),
+	KUNIT_CASE(step_pick_beside_old_layout),
 	KUNIT_CASE(step_reshard_late_looker),
 	KUNIT_CASE(step_look_order),
 	KUNIT_CASE(step_wide_llc),
@@ -2018,6 +2124,9 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_link_all),
 	KUNIT_CASE(step_counts),
 	KUNIT_CASE(step_gate_numbers),
+	KUNIT_CASE(step_list_goes_away),
+	KUNIT_CASE(step_kick_without_queue),
+	KUNIT_CASE(step_without_hooks),
 	KUNIT_CASE(step_stat_names),
 	{}
 };

@@ -23,7 +23,11 @@
 /* These two are also the C library's. */
 #undef __always_inline
 #undef __attribute_const__
+#ifdef SIM_COVERAGE			/* one copy of each branch, not one for each caller */
+#define __always_inline		inline
+#else
 #define __always_inline		inline __attribute__((__always_inline__))
+#endif
 #define noinline		__attribute__((__noinline__))
 #define __maybe_unused		__attribute__((__unused__))
 #define __always_unused		__attribute__((__unused__))
