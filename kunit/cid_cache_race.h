@@ -15,31 +15,7 @@
 #include <linux/spinlock.h>
 
 #include "../cid_cache.h"
-
-/* As the scheduler calls them: with interrupts off. */
-static inline void allow_only(struct cid_mm *mm, const unsigned long *mask,
-			      const unsigned long *possible, unsigned int nbits,
-			      int cpu)
-{
-	unsigned long flags;
-
-	local_irq_save(flags);
-	cid_allow_only(mm, mask, possible, nbits, cpu);
-	local_irq_restore(flags);
-}
-
-static inline bool allow(struct cid_mm *mm, const unsigned long *mask,
-			 const unsigned long *possible, unsigned int nbits)
-{
-	unsigned long flags;
-	bool grows;
-
-	local_irq_save(flags);
-	grows = cid_allow(mm, mask, possible, nbits);
-	local_irq_restore(flags);
-
-	return grows;
-}
+#include "cid_cache_allow.h"
 
 #define RACE_MAX_CPUS	16
 #define RACE_TASKS	10
