@@ -20,21 +20,14 @@
  * states in which no operation is under way can be compared (--quiescent).
  */
 #include <getopt.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
-#include <ucontext.h>
 
-#include <linux/types.h>
-#include <linux/string.h>
+#define MAXCO		3
+#include "engine.h"
 #include "cid_cache.h"
 
-#define MAXCPU		3
+#define MAXCPU		MAXCO
 #define MAXMM		2
 #define NS		CID_CACHE_WORDS
-#define STACK		(32 * 1024)
 
 enum op { OP_NONE, OP_EVICT, OP_IDLE, OP_RUN, OP_CLONE, OP_FORK, OP_EXIT, OP_EXEC,
 	  OP_EXECFAIL, OP_AFF };
@@ -83,14 +76,6 @@ static struct world {
 	u8			threads;
 } w;
 
-static struct co {
-	jmp_buf		jb;
-	char		*sp;
-	char		*stack;
-} co[MAXCPU];
-
-static jmp_buf main_jb;
-static ucontext_t main_uc;
 static struct cid_cache *cache_ptr[MAXCPU];
 static struct cid_env env;
 
@@ -98,74 +83,7 @@ static unsigned int ncpu = 2, nmm = 2, maxt = 3;
 static bool opt_evict, opt_aff, opt_free, opt_hints;
 static const char *quiescent_file;
 static u64 max_states = ~0ULL;
-static const char *error;
-static u32 error_id;
 static unsigned long all_cpus;
-
-void explore_error(const char *what)
-{
-	if (!error)
-		error = what;
-}
-
-/* What the stubs of the kernel's headers call. */
-void sim_warn(const char *file, int line, const char *fmt, ...)
-{
-	explore_error("the code warned");
-}
-
-void sim_bug(const char *file, int line, const char *fmt, ...)
-{
-	fprintf(stderr, "cid_explore: BUG at %s:%d\n", file, line);
-	abort();
-}
-
-bool sim_warn_first(unsigned int *seen)
-{
-	return true;
-}
-
-void sim_printk(const char *fmt, ...)
-{
-}
-
-void sim_yield(void);
-void sim_yield(void)
-{
-}
-
-/* Counted by the stub of smp_mb(), of no interest here. */
-__thread unsigned long sim_full_barriers;
-
-static void die(const char *fmt, ...)
-{
-	va_list ap;
-
-	fputs("cid_explore: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fputc('\n', stderr);
-	exit(2);
-}
-
-/* ---- coroutines ---- */
-
-static noinline void co_yield(unsigned int c)
-{
-	char *sp;
-
-	__asm__ __volatile__("mov %%rsp, %0" : "=r" (sp));
-	co[c].sp = sp;
-	if (!_setjmp(co[c].jb))
-		_longjmp(main_jb, 1);
-}
-
-static noinline void co_resume(unsigned int c)
-{
-	if (!_setjmp(main_jb))
-		_longjmp(co[c].jb, 1);
-}
 
 static void step_hook(struct cid_env *e, int cpu, enum cid_point point,
 		      const struct cid_search *s, u64 a, u64 b)
@@ -575,15 +493,6 @@ static void encode(void)
 		die("encoding buffer too small");
 }
 
-static u64 mix(u64 h)
-{
-	h ^= h >> 32;
-	h *= 0xd6e8feb86659fd93ULL;
-	h ^= h >> 29;
-	h *= 0xff51afd7ed558ccdULL;
-	return h ^ h >> 32;
-}
-
 static u64 state_hash(void)
 {
 	u64 h = 0x9e3779b97f4a7c15ULL + enc_len;
@@ -598,41 +507,6 @@ static u64 state_hash(void)
 	}
 	h = mix(h);
 	return h ? h : 1;
-}
-
-/* ---- sets ---- */
-
-struct set {
-	u64	*slot;
-	u64	size, n;
-};
-
-static bool set_add(struct set *s, u64 h)
-{
-	u64 i;
-
-	if (s->n * 4 >= s->size * 3) {
-		u64 *old = s->slot, old_size = s->size;
-
-		s->size = old_size ? old_size * 2 : 1 << 16;
-		s->slot = calloc(s->size, sizeof(u64));
-		if (!s->slot)
-			die("out of memory with %llu states; take fewer CPUs, mms or threads",
-			    (unsigned long long)s->n);
-		s->n = 0;
-		for (i = 0; i < old_size; i++) {
-			if (old[i])
-				set_add(s, old[i]);
-		}
-		free(old);
-	}
-	for (i = h & (s->size - 1); s->slot[i]; i = (i + 1) & (s->size - 1)) {
-		if (s->slot[i] == h)
-			return false;
-	}
-	s->slot[i] = h;
-	s->n++;
-	return true;
 }
 
 static struct set states, quiet_states;
@@ -759,25 +633,6 @@ static void restore(const struct saved *s)
 
 /* ---- traces ---- */
 
-struct origin {
-	u32	parent;
-	u8	cpu, op, point, arg;
-};
-
-static struct origin *origin;
-static u64 origin_size;
-
-static void note_origin(u32 id, u32 parent, unsigned int c, u8 op, u8 point, u8 arg)
-{
-	if (id >= origin_size) {
-		origin_size = origin_size ? origin_size * 2 : 1 << 16;
-		origin = realloc(origin, origin_size * sizeof(*origin));
-		if (!origin)
-			die("out of memory for traces");
-	}
-	origin[id] = (struct origin){ parent, c, op, point, arg };
-}
-
 static void print_trace(u32 id)
 {
 	if (!id)
@@ -848,22 +703,6 @@ static void note_quiescent(void)
 
 static u64 transitions;
 static u64 reached[CID_NR_POINTS + 1];
-
-struct queue {
-	struct saved	**v;
-	u64		n, size;
-};
-
-static void push(struct queue *q, struct saved *s)
-{
-	if (q->n == q->size) {
-		q->size = q->size ? q->size * 2 : 1024;
-		q->v = realloc(q->v, q->size * sizeof(*q->v));
-		if (!q->v)
-			die("out of memory for the queue");
-	}
-	q->v[q->n++] = s;
-}
 
 /* One step of CPU @i from the state @from; true if it led to an error. */
 static bool one_step(struct queue *next, const struct saved *from, unsigned int i,
@@ -936,18 +775,9 @@ static bool explore_state(struct queue *next, const struct saved *s)
 	return false;
 }
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec + ts.tv_nsec / 1e9;
-}
-
 static void start(void)
 {
-	/* Not on the stack: a coroutine comes back here by longjmp(). */
-	static unsigned int i;
+	unsigned int i;
 
 	all_cpus = BIT_MASK(ncpu) - 1;
 	env.cache = cache_ptr;
@@ -958,19 +788,9 @@ static void start(void)
 	env.quiet = true;
 	w.next_gen = 1;
 	for (i = 0; i < ncpu; i++) {
-		static ucontext_t uc;
-
 		cache_ptr[i] = &w.cache[i];
 		w.cpu[i].mm = -1;
-		co[i].stack = aligned_alloc(64, STACK);
-		if (!co[i].stack)
-			die("out of memory");
-		getcontext(&uc);
-		uc.uc_stack.ss_sp = co[i].stack;
-		uc.uc_stack.ss_size = STACK;
-		makecontext(&uc, (void (*)(void))cpu_main, 1, i);
-		if (!_setjmp(main_jb))
-			swapcontext(&main_uc, &uc);
+		co_start(i, cpu_main);
 	}
 	new_mm(0, 0);
 	w.mm[0].ready = 1;
@@ -1014,6 +834,7 @@ int main(int argc, char **argv)
 	u64 j, peak = 0;
 	int o;
 
+	explore_prog = "cid_explore";
 	while ((o = getopt_long(argc, argv, "", opts, NULL)) != -1) {
 		switch (o) {
 		case 'c': ncpu = atoi(optarg); break;
@@ -1026,7 +847,7 @@ int main(int argc, char **argv)
 		case 'x': max_states = strtoull(optarg, NULL, 0); break;
 		case 'q': quiescent_file = optarg; break;
 		case 'h': usage(); break;
-		default: fprintf(stderr, "cid_explore: see --help\n"); return 2;
+		default: fprintf(stderr, "%s: see --help\n", explore_prog); return 2;
 		}
 	}
 	if (ncpu < 2 || ncpu > MAXCPU || nmm < 1 || nmm > MAXMM || maxt < 1 || maxt > 9)
