@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * CID cache protocol, sequentially consistent model.  One stored state per
  * access to shared data; purely local work is folded into the step before or
@@ -18,13 +19,23 @@
  * - ANYFIRST: a lock-free pass may begin at any id (a thread's last one, one
  *   that the CPU had before) and leave out the lower ones.
  * - AFF: mms start allowed on one CPU, the union grows later.
+ * - ONLINE: a CPU without a thread may go away and come back; then it clears its
+ *   words one after the other (cid_cache_online()). While it is away it is like
+ *   one that stays idle.
+ * - LASTRES: the accounting is wrong: threads run on CPUs that the mask does not
+ *   have, so the bound is too small. The second locked pass that finds nothing
+ *   breaks the bound (cid_break_bound()) and must find an id.
  *
  * Gate: a switch-in that finds a slow episode in progress waits for the end of
  * that one episode and then goes the normal way (GATE1: older variant, it queues
  * on the slow path lock instead).
  *
+ * Progress (-DNP): no thread waits for its id for ever while others do nothing
+ * but search; the progress labels are where one has got it.
+ *
  * Breaks: NOSEQ LATE_ENTRY GENREUSE EXEC_DEC PLAIN_RESUME MAT_NOSTEAL
- *         EXIT_EARLY_DEC NOGATE NOLOCK MOVE_ENTRY SKIP_LOST
+ *         EXIT_EARLY_DEC NOGATE NOLOCK MOVE_ENTRY SKIP_LOST ONLINE_RUN (with
+ *         ONLINE) LAST_NOCLAIM (with LASTRES)
  */
 #ifndef NCPU
 #define NCPU 2
@@ -75,7 +86,12 @@ byte gw[NCPU];			/* waits for the end of one slow episode of mm gw-1 */
 #define WEIGHT(x) (((x)&1) + (((x)>>1)&1) + (((x)>>2)&1) + (((x)>>3)&1))
 #endif
 #define ALL ((1<<NCPU)-1)
-#ifdef AFF
+#ifdef LASTRES
+#define MAY(m,c) 1			/* whatever the mask says */
+#else
+#define MAY(m,c) ((mask[m]>>(c))&1)
+#endif
+#if defined(AFF) || defined(LASTRES)
 #define MASK0(c) (1<<(c))
 #else
 #define MASK0(c) ALL
@@ -170,25 +186,41 @@ proctype cpu(byte c) {
 	byte m, k, d, s, j, B, np, i, m2;
 	byte cur = NONE;
 	bit locked, mat;
+#ifdef LASTRES
+	bit last;
+#endif
 
 IDLE:	/* nothing of anybody held */
 end:	atomic {
 		if
+#ifdef ONLINE
+		:: true -> s = 0; goto ONL
+#endif
 #ifdef EVICT
 		:: C(c,0) != 0 -> C(c,0) = 0; goto L0
 #if NS > 1
 		:: C(c,1) != 0 -> C(c,1) = 0; goto L0
 #endif
 #endif
-		:: ready[0] > 0 && ((mask[0]>>c)&1) -> ready[0]--; m = 0
+		:: ready[0] > 0 && MAY(0,c) -> ready[0]--; m = 0
 #if NMM > 1
-		:: ready[1] > 0 && ((mask[1]>>c)&1) -> ready[1]--; m = 1
+		:: ready[1] > 0 && MAY(1,c) -> ready[1]--; m = 1
 #endif
 		fi;
 		clean(c)
 	}
 	goto L6;
 L0:	skip; goto IDLE;
+#ifdef ONLINE
+ONL:	skip;				/* cid_cache_online() */
+	atomic {
+		if
+		:: s < NS -> C(c,s) = 0; s++; goto L7
+		:: s == NS -> s = 0; goto L0
+		fi
+	}
+L7:	skip; goto ONL;
+#endif
 
 L6:	skip; goto ACQ;
 ACQ:	/* ---- switch-in of an active thread of mm m: gate ---- */
@@ -242,7 +274,8 @@ BND:	skip;
 		fi
 	}
 #endif
-L1:	skip; goto USER;
+L1:	skip;
+progress1: skip; goto USER;
 L2:	skip; atomic { pickslot(); k = 0
 #ifdef ANYFIRST
 		; if
@@ -262,8 +295,16 @@ NEXTK:	/* read owner[k] (acquire) */
 			:: !locked -> goto SLOW
 			:: else ->
 				np++;
+#ifdef LASTRES
+				assert(!last);		/* no id at all */
+				if
+				:: np < 2 -> B = BOUND(m)
+				:: else -> last = 1; mask[m] = mask[m] | (1<<c); B = NID; goto LAST
+				fi;
+#else
 				assert(np < MAXPASS);
 				B = BOUND(m);
+#endif
 				goto L3
 			fi
 		:: else
@@ -286,6 +327,15 @@ TRYK:		d = O(m,k); att[c] = m*NID+k+1; j = 0;
 	}
 	goto L5;
 L3:	skip; goto NEXTK;
+#ifdef LASTRES
+LAST:	/* cid_break_bound(): all ids there are, under the lock */
+#ifdef LAST_NOCLAIM
+	skip;
+	atomic { C(c,s) = RUNW(m,0); cur = s; enter(c, m*NID); goto UNLOCK }
+#else
+	skip; goto NEXTK;
+#endif
+#endif
 
 OWNRES:	/* own parked word with this id */
 	skip;
@@ -388,9 +438,13 @@ SLOW:	skip;
 #endif
 	goto NEXTK;
 
-UNLOCK:	skip; atomic { true;
+UNLOCK:	skip;
+progress2: atomic { true;
 		if
 		:: locked -> lck[m] = 0; locked = 0;
+#ifdef LASTRES
+			last = 0;
+#endif
 #if !defined(GATE1) && !defined(NOGATE)
 			i = 0;
 			do
@@ -409,6 +463,10 @@ USER:	/* ---- thread of mm m runs; cur == NONE: implicit 0 ---- */
 	:: atomic { cur == 0 -> ucid[c] = 0; C(c,1) = C(c,0) - 1 }
 		atomic { true -> C(c,0) = 0; cur = NONE; ready[m]++ }
 		goto IDLE
+#endif
+#ifdef ONLINE_RUN
+	/* BREAK: clears the words of a CPU that runs a thread with an id */
+	:: atomic { cur != NONE -> C(c,cur) = 0; cur = NONE } goto USER
 #endif
 	/* switch-out to idle, kthread or another mm */
 	:: atomic { true -> park(c); ready[m]++ }
@@ -460,7 +518,7 @@ USER:	/* ---- thread of mm m runs; cur == NONE: implicit 0 ---- */
 		if :: users[0] == 0 -> m2 = 0 :: else -> m2 = NMM-1 fi;
 		mask[m2] = MASK0(c); users[m2] = 1; park(c) }
 		atomic { true; leave(m); m = m2; m2 = 0; enter(c, m*NID) }
-		goto USER
+		goto L1
 
 	/* execve that fails: inactive (but counted), then active again */
 	:: atomic { users[m] > 1 -> park(c) }
@@ -484,7 +542,12 @@ FORKED:	skip; atomic { true; k = 0; B = 0; s = 0; j = 0; d = 0; users[m]++; read
 init {
 	byte i;
 	atomic {
-		users[0] = 1; ready[0] = 1; mask[0] = ALL; nthr = 1;
+		users[0] = 1; ready[0] = 1; nthr = 1;
+#ifdef LASTRES
+		mask[0] = MASK0(0);
+#else
+		mask[0] = ALL;
+#endif
 		do
 		:: i < NCPU -> run cpu(i); i++
 		:: else -> break
