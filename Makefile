@@ -19,8 +19,8 @@ source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
 kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
 
 .DEFAULT_GOAL := help
-.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench coverage torture variants outside \
-	mutants check docs series series-check clean help
+.PHONY: run test graft ungraft graft-plan menuconfig shell bench bench-cid bench-sysbench coverage fuzz models torture \
+	variants outside mutants check docs series series-check clean help
 
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
@@ -63,6 +63,12 @@ outside: ## Other people's tests, stock against grafted: kselftest, stress-ng, r
 
 coverage: ## Lines and branches of the structure files that the suites reach
 	@$(call go,coverage)
+
+fuzz: ## Fuzz both structures against naive models, SECONDS each (60)
+	@$(call go,fuzz) $(if $(filter-out file,$(origin SECONDS)),--seconds '$(SECONDS)')
+
+models: ## Check the models of both protocols with spin (LONG=1 for all sizes)
+	@$(call go,models) $(if $(LONG),--long)
 
 check: ## Static checks of the sources: checkpatch, sparse, kernel-doc, W=1, coccicheck (KERNEL)
 	@$(call go,test) --version '$(KERNEL)' static
