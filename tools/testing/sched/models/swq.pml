@@ -21,7 +21,10 @@
  * - trd[t]: CPUs whose mark of t is valid (code: mark and seq).
  * - an[l]: the announcement word of a layout, lazy; all bits set in a new one.
  * - idle[c], kick[c]: the idle word; IDLE is 1 0, KICKED is 1 1.
- * - due[c]: the feature was off, a tick will come by (code: every tick).
+ * - due[c], rnd[c]: the feature was off, or this CPU had no layout. A tick will
+ *   come by (code: every tick), and if the CPU is idle something will take it
+ *   round its idle loop. The code does not see to the latter: nothing wakes CPUs that went
+ *   to sleep meanwhile, and they have not announced themselves (NO_ROUND).
  *
  * Sizes: NC CPUs, NSH0 and NSH1 shards of the two kinds of layouts, BUSY0 CPUs
  * that start with a running task, INIT2 CPUs that start with two, linked.
@@ -35,6 +38,7 @@
  *   FREE_EARLY NO_GP WRONG_LOCK NO_SWEEP_ON NO_TICK IDLE_ORDER PUB_ORDER
  *   SKIP_NOKICK ENQ_ONLY NO_TRIED ANN_ORDER NO_PASS KICK_SPLIT OWN_LOOP NO_OWE
  *   PIN_IDLE MARKS_STAY NEW_ANN_CLEAR NO_OFF_PASS MISSED_BY_LINKER
+ *   NO_ROUND
  */
 #ifndef NC
 #define NC 2
@@ -95,7 +99,7 @@ byte on[NC];				/* list that token->node is physically on */
 byte tsh[NC];				/* token->shard */
 byte trd[NC];				/* cpu->mark of others, by cpu->seq */
 bit dfr[NC];				/* cpu->deferred */
-bit due[NC];
+bit due[NC], rnd[NC];
 byte lk[4]; bit hint[4]; bit missed[4];	/* shards 0 1 of layout 0, 2 3 of layout 1 */
 bit freed[2] = 0;
 byte an[2];				/* layout->ann */
@@ -247,7 +251,7 @@ PICK:	/* __schedule(): the CPU has nothing running */
 		:: np[c] > 0 -> np[c]--; rt[c] = 2; leave(c)
 		:: nf[c] + np[c] == 0 -> rlk[c] = 0; rout(c); dfr[c] = 0;
 			if
-			:: idle[c] = 1; goto IDLE
+			:: goto IDLE
 #ifdef NEWIDLE
 			:: feat && !off[c] && lay[c] != LOFF -> nw = 1; rin(c); l = lay[c]; goto NEXTS
 #endif
@@ -337,7 +341,7 @@ DYING:	/* the stopper pushes everything away, then the CPU is idle and dies */
 IDLE:	/* swq_idle_enter(): IDLE is set; announce, then look once more */
 	atomic {
 		if
-		:: HASQ(c) && !off[c] -> rin(c); l = lay[c]
+		:: HASQ(c) && !off[c] -> rin(c); l = lay[c]; idle[c] = 1; rnd[c] = 0
 		:: else -> goto NOTHING
 		fi
 	}
@@ -494,7 +498,7 @@ ENDW:	skip;
 
 DONE:	atomic { rout(c); n = 0; s = 0; l = 0; t = 0;
 		if
-		:: nw -> nw = 0; if :: nr[c] > 0 -> goto PICK :: else -> idle[c] = 1; goto IDLE fi
+		:: nw -> nw = 0; if :: nr[c] > 0 -> goto PICK :: else -> goto IDLE fi
 		:: else
 		fi }
 NOTHING: skip;
@@ -510,6 +514,9 @@ NOTHING: skip;
 		goto IDLE }
 #endif
 	:: atomic { nr[c] > 0 && !off[c] -> asleep[c] = 0; goto PICK }
+#ifndef NO_ROUND
+	:: atomic { rnd[c] && feat && nr[c] == 0 && lay[c] != LOFF && !off[c] -> asleep[c] = 0; goto IDLE }
+#endif
 #if NHP > 0
 	:: atomic { off[c] -> asleep[c] = 0; goto DYING }
 #endif
@@ -606,7 +613,7 @@ inline swq_replace(o, xc) {
 		j = 0 }
 	do
 	:: atomic { j == NC -> break }
-	:: atomic { j < NC -> if :: xc && j == NC-1 :: else -> lay[j] = 1-o fi; j++ }
+	:: atomic { j < NC -> if :: xc && j == NC-1 :: else -> if :: lay[j] == LOFF -> due[j] = 1; rnd[j] = 1 :: else fi; lay[j] = 1-o fi; j++ }
 	od;
 	/* CPUs that are in no new layout */
 	atomic { j = 0; if :: lay[NC-1] == o -> lay[NC-1] = LOFF :: else fi }
@@ -634,17 +641,19 @@ proctype admin() {
 	bit y, seen, xc;
 A0:	if
 	:: atomic { tg > 0 -> tg--; feat = !feat;
-#ifndef NO_SWEEP_ON
 		if
 		:: feat -> j = 0;
 			do
-			:: j < NC -> due[j] = 1; j++
+			:: j < NC -> rnd[j] = 1;
+#ifndef NO_SWEEP_ON
+				due[j] = 1;
+#endif
+				j++
 			:: else -> j = 0; break
 			od
 		:: else
-		fi
-#endif
-		; goto A0 }
+		fi;
+		goto A0 }
 	:: atomic { rs > 0 -> rs-- }
 		swq_replace(o, xc);
 		goto A0
@@ -662,7 +671,7 @@ A0:	if
 #ifdef NOLOST	/* look for the other assertions only */
 #define LOST(r,c) 0
 #else
-#define LOST(r,c) (nf[r] > 0 && nr[r] >= 2 && asleep[c] && idle[c] && !kick[c] && nr[c] == 0 && !off[c] && lay[c] != LOFF && lay[r] == lay[c])
+#define LOST(r,c) (nf[r] > 0 && nr[r] >= 2 && asleep[c] && !kick[c] && nr[c] == 0 && !off[c] && lay[c] != LOFF && lay[r] == lay[c])
 #endif
 proctype monitor() {
 end:	timeout ->
