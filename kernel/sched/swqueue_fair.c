@@ -564,6 +564,10 @@ void swqueue_set_link_all(bool on)
  * set to BUSY first, and then all idle CPUs are sent round their loop to
  * announce themselves.  A kick taken before that is lost with the word, which
  * is what being off means.
+ *
+ * On although it is on: only the last step.  A CPU that fell asleep while the
+ * feature bit was off has not announced itself, and no code of ours runs when
+ * that bit is set.
  */
 void swqueue_set_kick(bool on)
 {
@@ -573,8 +577,11 @@ void swqueue_set_kick(bool on)
 	guard(cpus_read_lock)();
 	guard(mutex)(&swqueue_mutex);
 
-	if (on == static_key_enabled(&swqueue_kicks))
+	if (on == static_key_enabled(&swqueue_kicks)) {
+		if (on)
+			wake_up_all_idle_cpus();
 		return;
+	}
 
 	if (on) {
 		for_each_possible_cpu(cpu)
