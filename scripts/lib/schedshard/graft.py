@@ -582,13 +582,18 @@ def project_files():
     return files
 
 
-def without(text, features):
-    """A Kconfig, kbuild or configuration text without the options of some features."""
+def without(text, features, gone=()):
+    """A Kconfig, kbuild or configuration text without the options of some features,
+    without those that depend on them, and without objects that are gone."""
     for feature in features:
         option = rf"SCHED_{feature.upper()}(_\w+)?"
         # An entry ends where the next begins, and is set off by an empty line.
-        text = re.sub(rf"^\n?config {option}\n(?:(?:[ \t].*)?\n)*?(?=\n?[^ \t\n]|\n?\Z)", "", text, flags=re.M)
+        entry = r"^\n?config (\w+)\n(?:(?:[ \t].*)?\n)*?(?=\n?[^ \t\n]|\n?\Z)"
+        text = re.sub(entry, lambda found: "" if re.search(rf"^\tdepends on .*\b{option}\b", found[0], re.M)
+                      or re.fullmatch(option, found[1]) else found[0], text, flags=re.M)
         text = re.sub(rf"^.*\bCONFIG_{option}\b.*\n", "", text, flags=re.M)
+    for name in gone:
+        text = re.sub(rf"^.*\b{name}\.o\b.*\n", "", text, flags=re.M)
     return text
 
 
@@ -644,13 +649,18 @@ def project_contents(series):
     and without what is only for other kernels."""
     features = left_out(series)
     names = tuple(word for feature in features for word in (feature, feature.replace("_", "-")))
+    files = {name: path for name, path in project_files().items() if not any(word in path.name for word in names)}
+    # What serves two features, and so includes a file of the one that is left out.
+    both = [name for name, path in files.items() if names and path.suffix in (".c", ".h")
+            and re.search(rf'^#include ".*({"|".join(names)})', path.read_text(), re.M)]
+    gone = [Path(name).stem for name in both]
     contents = {}
-    for name, path in project_files().items():
-        if any(word in path.name for word in names):
+    for name, path in files.items():
+        if name in both:
             continue
         data = path.read_bytes()
         if path.name in ("Kconfig", "Makefile", ".kunitconfig"):
-            data = without(data.decode(), features).encode()
+            data = without(data.decode(), features, gone).encode()
         if name.endswith((".c", ".h")):
             data = resolved(data.decode(), series).encode()
         contents[name] = data

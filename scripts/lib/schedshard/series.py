@@ -41,6 +41,8 @@ EXCEPTIONS = {"Documentation/admin-guide/kernel-parameters.txt": "hooks"}
 # Files that all features share, by the step that first brings them.
 SHARED = {graft.KCONFIG: "structure", "kernel/sched/tests/Makefile": "kunit",
           "kernel/sched/tests/.kunitconfig": "kunit"}
+# Files that are about all features, and so come with the last one.
+BOTH = ("kernel/sched/tests/shard_torture.c",)
 # Files of the kernel whose lines arrive with what they name.
 GROWING = ("kernel/sched/Makefile", "init/Kconfig", "MAINTAINERS")
 # Files that a feature serves without changing them: their maintainers want to know.
@@ -98,8 +100,10 @@ def feature_of(name, features):
     for feature in features:
         if feature in name or feature.replace("_", "-") in name:
             return feature
+    if name in BOTH:
+        return features[-1]
     raise Failure(f"{name} has no feature's name in its own ({', '.join(features)}), so no commit of the series "
-                  "brings it; rename it, or name it as SHARED in scripts/lib/schedshard/series.py")
+                  "brings it; rename it, or name it as SHARED or BOTH in scripts/lib/schedshard/series.py")
 
 
 class Plan:
@@ -143,11 +147,13 @@ class Plan:
         """All files after some steps."""
         missing = [part for feature in self.features for part, step in
                    ((feature, "structure"), (f"{feature}_kunit_test", "kunit")) if (feature, step) not in arrived]
+        last = self.features[-1]
+        gone = [Path(name).stem for name in BOTH if (last, step_of(last, name)) not in arrived]
         files = {}
         for name, data in self.graft.new.items():
             if name in SHARED:
                 if any((feature, SHARED[name]) in arrived for feature in self.features):
-                    files[name] = graft.without(data.decode(), missing).encode()
+                    files[name] = graft.without(data.decode(), missing, gone).encode()
                 continue
             feature = feature_of(name, self.features)
             if (feature, step_of(feature, name)) in arrived:
