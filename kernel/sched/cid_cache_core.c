@@ -10,9 +10,9 @@
  * CPU looks at it while it switches to a task of the mm, that is, while the
  * task holds the mm.  cid_cache_allow() reads another task's mm under that
  * task's runqueue lock, or under its pi_lock while it sleeps: exit_mm() leaves
- * the task a lazy reference that only a switch can drop, and exec_mmap() passes
- * through the runqueue lock in cid_cache_exec_mmap() before it lets go of the
- * old mm.
+ * the task a lazy reference that only a switch can drop (hence the dependency on
+ * MMU_LAZY_TLB_REFCOUNT), and exec_mmap() passes through the runqueue lock in
+ * cid_cache_exec_mmap() before it lets go of the old mm.
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>

@@ -6,8 +6,8 @@
  * Documentation/ABI/testing/debugfs-sched-cid-cache.
  *
  * Nothing here stops the scheduler: the counters are read and reset while CPUs
- * count, and a change of keep_ms is one store.  cid_debug_mutex keeps writers
- * apart.  A bad value is refused before anything is changed.
+ * count, and a change of keep_ms is one store.  cid_debug_mutex keeps writers of
+ * keep_ms and process apart.  A bad value is refused before anything is changed.
  */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
@@ -246,8 +246,10 @@ static int __init cid_cache_init_debug(void)
 	if (!cid_cache_enabled())
 		return 0;
 
+	/* Before 6.15 a kernel without SCHED_DEBUG has none. */
 	sched = debugfs_lookup("sched", NULL);
-	dir = debugfs_create_dir("cid_cache", sched);
+	dir = debugfs_create_dir("cid_cache",
+				 sched ?: debugfs_create_dir("sched", NULL));
 	dput(sched);
 
 	debugfs_create_file("keep_ms", 0644, dir, NULL, &cid_keep_ms_fops);

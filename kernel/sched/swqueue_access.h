@@ -15,13 +15,13 @@
 /*
  * Should @a rather than @b be taken?  An eligible task first, then the one
  * whose virtual deadline is nearer to the point its own queue has reached:
- * tasks of different groups have no common virtual time.  Keeps a CPU hog that
+ * where groups have queues of their own, they have no common virtual time.  Keeps a CPU hog that
  * was preempted last from being moved ahead of what has waited for its turn.
  */
 static bool swqueue_rather(struct task_struct *a, struct task_struct *b)
 {
-	struct cfs_rq *cfs_a = cfs_rq_of(&a->se);
-	struct cfs_rq *cfs_b = cfs_rq_of(&b->se);
+	struct cfs_rq *cfs_a = swqueue_cfs_rq(a);
+	struct cfs_rq *cfs_b = swqueue_cfs_rq(b);
 	int eligible_a = entity_eligible(cfs_a, &a->se);
 	int eligible_b = entity_eligible(cfs_b, &b->se);
 
@@ -97,6 +97,7 @@ enum swq_visit swqueue_detach_task(struct rq *src, struct rq *dst,
 		if (!sched_core_cookie_match(dst, p) ||
 		    !can_migrate_task(p, &env)) {
 			if (!task_on_cpu(src, p) && !kthread_is_per_cpu(p) &&
+			    !swqueue_blocked(p) &&
 			    cpumask_test_cpu(env.dst_cpu, p->cpus_ptr))
 				result = SWQ_VISIT_NOT_NOW;
 			continue;

@@ -25,4 +25,30 @@ static inline struct task_struct *swqueue_curr(struct rq *rq)
 #endif
 }
 
+/*
+ * The queue in whose virtual time a task waits.  7.3 has one for all tasks of a
+ * runqueue, whatever their groups; the groups' own have stopped clocks there.
+ */
+static inline struct cfs_rq *swqueue_cfs_rq(struct task_struct *p)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+	return &task_rq(p)->cfs;
+#else
+	return cfs_rq_of(&p->se);
+#endif
+}
+
+/*
+ * Queued, but only so that its mutex's owner runs on its behalf (proxy
+ * execution): it has no work of its own that could be moved.
+ */
+static inline bool swqueue_blocked(struct task_struct *p)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+	return task_is_blocked(p);
+#else
+	return false;
+#endif
+}
+
 #endif /* _KERNEL_SCHED_SWQUEUE_COMPAT_H */

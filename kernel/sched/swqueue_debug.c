@@ -5,8 +5,8 @@
  * debugfs sched/swqueue/ and sysctl kernel.sched_swqueue_shards.  The format of
  * each file is in Documentation/ABI/testing/debugfs-sched-swqueue.
  *
- * Every file works under swqueue_mutex, so layouts stand still while they are
- * read.  A bad value is refused before anything is changed.
+ * What shows or changes layouts works under swqueue_mutex, so they stand still
+ * while they are read.  A bad value is refused before anything is changed.
  */
 #include <linux/debugfs.h>
 #include <linux/mmu_context.h>
@@ -326,8 +326,10 @@ static int __init swqueue_init_debug(void)
 
 	register_sysctl_init("kernel", swqueue_sysctls);
 
+	/* Before 6.15 a kernel without SCHED_DEBUG has none. */
 	sched = debugfs_lookup("sched", NULL);
-	dir = debugfs_create_dir("swqueue", sched);
+	dir = debugfs_create_dir("swqueue",
+				 sched ?: debugfs_create_dir("sched", NULL));
 	dput(sched);
 
 	debugfs_create_file("shards", 0644, dir, NULL, &swqueue_shards_fops);

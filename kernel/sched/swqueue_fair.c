@@ -23,6 +23,8 @@ DEFINE_STATIC_KEY_FALSE(swqueue_extra);
 
 /* Visits that one look of a newly idle CPU may make. */
 #define SWQUEUE_VISITS		4
+/* The same for one that is about to sleep and has announced itself. */
+#define SWQUEUE_LAST_VISITS	16
 
 /*
  * Serialises what replaces layouts or changes a knob, and holds layouts still
@@ -70,15 +72,19 @@ static struct swq_layout *swqueue_layout(struct swq_cpu *c)
  * Events
  */
 
+/* Has it work?  While newidle has dropped the lock, curr sleeps already. */
+static bool swqueue_runs(struct rq *rq, struct task_struct *curr)
+{
+	return curr != rq->idle && task_on_rq_queued(curr) && !curr->se.sched_delayed;
+}
+
 static unsigned int swqueue_enqueue_events(struct rq *rq, struct task_struct *p)
 {
-	struct task_struct *curr = swqueue_curr(rq);
 	unsigned int ev = 0;
 
 	if (swqueue_surplus(rq))
 		ev |= SWQ_EV_SURPLUS;
-	/* While newidle has dropped the lock, curr has gone to sleep already. */
-	if (curr != rq->idle && task_on_rq_queued(curr) && !curr->se.sched_delayed)
+	if (swqueue_runs(rq, swqueue_curr(rq)))
 		ev |= SWQ_EV_RUNNING;
 	if (p->nr_cpus_allowed == 1 || is_migration_disabled(p))
 		ev |= SWQ_EV_PINNED;
@@ -92,6 +98,7 @@ void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags)
 	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
 	struct swq_cpu *r = swqueue_cpu(cpu_of(rq));
 	struct swq_layout *l = swqueue_layout(r);
+	struct task_struct *curr = swqueue_curr(rq);
 
 	lockdep_assert_rq_held(rq);
 
@@ -100,7 +107,7 @@ void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags)
 
 	/* It takes the CPU from a fair task, which will be put back. */
 	if (p->sched_class != &fair_sched_class &&
-	    swqueue_curr(rq)->sched_class == &fair_sched_class)
+	    curr->sched_class == &fair_sched_class && swqueue_runs(rq, curr))
 		return;
 
 	if (static_branch_unlikely(&swqueue_link_all)) {
@@ -284,8 +291,12 @@ void __swqueue_idle(int cpu)
 		return;
 
 	swq_look_begin(self);
-	/* Each round needs progress of another CPU; the limit is for the reader. */
-	for (visits = 0; visits < l->nr_cpus; visits++) {
+	/*
+	 * A visit that was refused leaves a mark, so that the next look finds
+	 * another one.  There are few marks: where more runqueues than that
+	 * have pinned work only, looks would go round.  Interrupts are off.
+	 */
+	for (visits = 0; visits < SWQUEUE_LAST_VISITS; visits++) {
 		struct swq_token *t = swq_look(l, self, SWQ_LOOK_LAST);
 
 		if (!t || swqueue_visit(self, rq, t)) {
@@ -586,15 +597,16 @@ void swqueue_set_kick(bool on)
 	if (on) {
 		for_each_possible_cpu(cpu)
 			atomic_set(&swqueue_cpu(cpu)->idle, SWQ_BUSY);
-		static_branch_enable_cpuslocked(&swqueue_kicks);
+		/* Who announces himself has to find the hook of the way out. */
 		static_key_slow_inc_cpuslocked(&swqueue_extra.key);
+		static_branch_enable_cpuslocked(&swqueue_kicks);
 	}
 	list_for_each_entry(l, &swqueue_layouts, entry)
 		WRITE_ONCE(l->kick, on);
 	if (on) {
 		wake_up_all_idle_cpus();
 	} else {
-		static_key_slow_dec_cpuslocked(&swqueue_extra.key);
 		static_branch_disable_cpuslocked(&swqueue_kicks);
+		static_key_slow_dec_cpuslocked(&swqueue_extra.key);
 	}
 }

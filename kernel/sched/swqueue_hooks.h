@@ -76,7 +76,10 @@ static __always_inline bool swqueue_surplus_locked(const struct rq *rq)
 /*
  * A sync wakeup onto the waker's own CPU, 1 -> 2: what a pair of tasks that
  * share a CPU does all the time, so it is decided inline, by as little as will
- * do.  Whatever else is on this runqueue, its next switch or tick resolves it.
+ * do.  Whatever else is on this runqueue, its next switch or tick resolves it:
+ * that is also what a wakeup from an interrupt waits for, whose current task
+ * has nothing to do with it.  A softirq of the loopback device, where current
+ * is the waker, looks no different.
  */
 static __always_inline bool swqueue_defer(struct rq *rq, int wake_flags)
 {
@@ -127,7 +130,8 @@ static __always_inline void swqueue_enqueued(struct rq *rq,
 static inline bool swqueue_put_back(struct task_struct *prev)
 {
 	return prev->sched_class == &fair_sched_class &&
-	       task_on_rq_queued(prev) && !prev->se.sched_delayed;
+	       task_on_rq_queued(prev) && !prev->se.sched_delayed &&
+	       !swqueue_blocked(prev);
 }
 
 /**
