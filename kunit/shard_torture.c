@@ -190,7 +190,7 @@ static int shard_torture_queue(void *arg)
 		for (i = 0; i < TURNS && !torture_must_stop(); i++) {
 			person_turn(p);
 			/* A re-shard waits for a grace period: that is turns enough. */
-			if (!is_cpu(p))
+			if (p->me == st->nr + 1)
 				break;
 		}
 		atomic_long_add(i, &st->turns);
@@ -200,16 +200,19 @@ static int shard_torture_queue(void *arg)
 	return 0;
 }
 
-/* What cid_search steals with a cmpxchg, taken with a read and a write. */
+/*
+ * What cid_search steals with a cmpxchg, taken with a read and a write, and with
+ * time enough between them for the owner to resume it.
+ */
 static void steal_badly(struct race_cpu *rc)
 {
 	struct race *r = rc->race;
 	u32 x = prandom_u32_state(&rc->rnd);
 	u64 *word = &r->cache[x % r->env.nr_cpus].word[x / 64 % CID_CACHE_WORDS];
 
-	if (cid_word_state(READ_ONCE(*word)) != CID_PARKED)
+	if (x / 1024 % 8 || cid_word_state(READ_ONCE(*word)) != CID_PARKED)
 		return;
-	udelay(x / 1024 % 4);
+	usleep_range(20, 200);
 	WRITE_ONCE(*word, CID_EMPTY);
 }
 

@@ -680,7 +680,7 @@ static bool act_outside(struct person *p)
 	switch (rnd(p, 4)) {
 	case 0:
 		/* What is missed while it is off is excused, so seldom. */
-		if (!play->free_running || !rnd(p, 16))
+		if (!play->free_running || !rnd(p, 4))
 			toggle(p, rnd(p, 4));
 		break;
 	case 1:
