@@ -186,6 +186,9 @@ static int shard_torture_queue(void *arg)
 	unsigned int i;
 
 	VERBOSE_TOROUT_STRING("queue task started");
+	/* One against many: re-shards shall not be what is seldom. */
+	if (p->me == st->nr + 1)
+		set_user_nice(current, MIN_NICE);
 	while (!torture_must_stop()) {
 		for (i = 0; i < TURNS && !torture_must_stop(); i++) {
 			person_turn(p);
@@ -275,6 +278,7 @@ static void judge(void)
 static int shard_torture_judge(void *arg)
 {
 	VERBOSE_TOROUT_STRING("judge task started");
+	set_user_nice(current, MIN_NICE);
 	while (!torture_must_stop()) {
 		if (stand_still())
 			judge();
