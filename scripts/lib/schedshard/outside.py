@@ -78,12 +78,12 @@ def tests(built, cpus, seconds):
         found.append((name, limit, directory, skips, command))
 
     for name in ("basic_test", "basic_percpu_ops_test", "basic_percpu_ops_mm_cid_test"):
-        add(f"rseq {name}", 120, "/outside/rseq", KSFT_SKIP, f"./{name}")
+        add(f"rseq {name}", 600, "/outside/rseq", KSFT_SKIP, f"./{name}")
     for program in ("param_test", "param_test_compare_twice", "param_test_mm_cid", "param_test_mm_cid_compare_twice"):
         for what, words in RSEQ.items():
-            add(f"rseq {program} {what}", 180, "/outside/rseq", KSFT_SKIP, f"./{program} {words} -r 100 -t {3 * cpus}")
+            add(f"rseq {program} {what}", 600, "/outside/rseq", KSFT_SKIP, f"./{program} {words} -r 100 -t {3 * cpus}")
         # Preemption forced into the sequences: 100 loops there, a yield now and then.
-        add(f"rseq {program} list, disturbed", 180, "/outside/rseq", KSFT_SKIP,
+        add(f"rseq {program} list, disturbed", 600, "/outside/rseq", KSFT_SKIP,
             f"./{program} -T l -r 20 -t {3 * cpus} -1 100 -6 100 -m 50 -y")
     add("sched cs_prctl_test", 120, "/outside/sched", KSFT_SKIP, "./cs_prctl_test")
     for program in ("single", "multi"):
