@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 from . import OUT, REPO, Failure, Progress, mutate, read, show
 from .userspace import (DIR, HERE, JOBS, broken, build, build_broken, copied, explorer, make, patches, suites_of,
@@ -138,6 +139,15 @@ def hand_made(patch):
             "seconds": round(time.monotonic() - start, 1)}
 
 
+@contextmanager
+def stoppable(workers):
+    """Whoever interrupts need not wait for what has not begun."""
+    try:
+        yield workers
+    finally:
+        workers.shutdown(cancel_futures=True)
+
+
 def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan")):
     """Judge that many generated mutants that build, chosen by a seed, and perhaps the hand-made ones."""
     pool = [mutant for mutant in enumerate_all(files) if not only or any(text in mutant.key for text in only)]
@@ -152,7 +162,7 @@ def run(number, seed, files=None, only=None, hand=False, variants=("asan", "tsan
     # All of them of the same sources, whatever is edited meanwhile.
     copied(WORK / "snapshot")
     with Progress(f"{min(number, len(pool)) + len(breaks)} mutants") as progress, \
-            ThreadPoolExecutor(JOBS) as workers, open(WORK / "log", "w") as log:
+            stoppable(ThreadPoolExecutor(JOBS)) as workers, open(WORK / "log", "w") as log:
         def collect(found):
             for item in found:
                 entries.append(item)
