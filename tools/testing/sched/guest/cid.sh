@@ -216,9 +216,9 @@ result "cid keep_ms $DEFAULT: the same: $line, below $cpus"
 progress "one at a time"
 keep 3600000
 line=$(probe bursts 20 100) || exit 1
-# Two threads may have come by one last id, and each takes it along as long as they
-# do not run at once. The thread that asks them is one of those, and is awake a
-# little longer than the asleep ones think if its CPU does not run.
+# Two threads may have begun with the same id. Each takes it along while they do not
+# run at once, and they do if the CPU of one, or of the thread that asks them, is
+# stopped by the host on its way to sleep: then an id changes.
 [ "$(word changes $line)" -le 5 ] || fail "keep_ms 3600000, bursts 20 ms apart: $line"
 result "cid keep_ms 3600000: a thread to each of $cpus CPUs, one at a time: $line"
 keep 0
