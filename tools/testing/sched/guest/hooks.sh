@@ -78,13 +78,13 @@ partitions()
 
 # The sleep in a window is for the tick, and for idle.
 feature NO_SWQUEUE
-window off costs 1 processes 300 1
+window off costs 1 processes 200 1
 feature SWQUEUE
-window surplus costs 1 processes 300 1
-window threads costs 1 threads 300 1
-window balance hackbench -g 2 -f 5 -l 400
+window surplus costs 1 processes 200 1
+window threads costs 1 threads 200 1
+window balance hackbench -g 2 -f 5 -l 150
 knob publish wakeup
-window wakeup hackbench -g 2 -f 5 -l 400
+window wakeup hackbench -g 2 -f 5 -l 150
 knob publish surplus
 
 for who in "fair" "fair fair" "fair rt"; do
