@@ -24,6 +24,7 @@
 #include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/torture.h>
+#include <linux/version.h>
 
 #include "cid_cache_race.h"
 #include "swqueue_play.h"
@@ -448,7 +449,11 @@ static int shard_torture_start(void)
 	if (!torture_init_begin(torture_type, verbose))
 		return -EBUSY;
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
 	st = kvzalloc(sizeof(*st), GFP_KERNEL);
+#else
+	st = kvzalloc_obj(*st);
+#endif
 	if (!st)
 		goto out;
 	st->nr = nr;

@@ -80,6 +80,9 @@ def message(path):
         raise Failure(f"{show(path)} is no commit message: a subject, an empty line, and then why")
     if len(lines[0]) > 75 or not re.match(r"[\w/-]+: [A-Z]", lines[0]):
         raise Failure(f"{show(path)}: the subject is not of the form \"subsystem/part: Do what\" in 75 characters")
+    for number, line in enumerate(lines, 1):
+        if len(line) > 75 and "://" not in line:
+            raise Failure(f"{show(path)}: line {number} has more than 75 characters, of which checkpatch complains")
     if TRAILER.search(text):
         raise Failure(f"{show(path)} has a trailer like Signed-off-by, which only a person can give")
     return text
