@@ -1617,7 +1617,7 @@ static void step_steady_states(struct kunit *test)
 static void step_gate(struct kunit *test)
 {
 	struct swq_gate g = { };
-	u64 now = 10 * NSEC_PER_SEC;
+	u64 now = 10ULL * NSEC_PER_SEC;
 	unsigned int i, open;
 
 	/* Dearer than the idle time to come. */
@@ -1927,7 +1927,7 @@ static void step_counts(struct kunit *test)
 static void step_gate_numbers(struct kunit *test)
 {
 	static const unsigned int skips[] = { 1, 3, 7, 15, 15, 15 };
-	const u64 now = 10 * NSEC_PER_SEC;
+	const u64 now = 10ULL * NSEC_PER_SEC;
 	struct swq_gate g = { };
 	unsigned int i, n;
 
