@@ -11,7 +11,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from . import KERNEL, OUT, Failure, digest, kbuild, read, show, write
+from . import KERNEL, OUT, SCRIPTS, Failure, digest, kbuild, read, show, write
 
 # Kbuild's words for a checker that it will not run; it succeeds without.
 NOT_CHECKED = "not available or not up to date"
@@ -285,6 +285,13 @@ def dictionary():
     if not done.returncode:
         places.append(Path(done.stdout.strip()) / "data/dictionary.txt")
     return next((place for place in places if place.exists()), None)
+
+
+def sparse_for(tree):
+    """The sparse that kbuild of this tree uses; the installed one where none can be had; or None."""
+    found = subprocess.run([SCRIPTS / "fetch-sparse", "--kdir", tree], stdin=subprocess.DEVNULL,
+                           stdout=subprocess.PIPE, text=True)
+    return found.stdout.strip() if not found.returncode else shutil.which("sparse")
 
 
 def script(tree, *names):
