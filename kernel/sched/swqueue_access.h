@@ -15,8 +15,9 @@
 /*
  * Should @a rather than @b be taken?  An eligible task first, then the one
  * whose virtual deadline is nearer to the point its own queue has reached:
- * where groups have queues of their own, they have no common virtual time.  Keeps a CPU hog that
- * was preempted last from being moved ahead of what has waited for its turn.
+ * where groups have queues of their own, they have no common virtual time.
+ * Keeps a CPU hog that was preempted last from being moved ahead of what has
+ * waited for its turn.
  */
 static bool swqueue_rather(struct task_struct *a, struct task_struct *b)
 {

@@ -12,6 +12,13 @@
 #error "the shared wake queue needs Linux 6.12 or later"
 #endif
 
+/* Before 6.13 a constant table of sysctls cannot be registered. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define SWQUEUE_TABLE_CONST
+#else
+#define SWQUEUE_TABLE_CONST	const
+#endif
+
 /*
  * Proxy execution (6.17) tells the task that is executed from the one on whose
  * behalf; what waits is decided by the latter's class.  Under @rq's lock.

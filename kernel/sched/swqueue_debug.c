@@ -305,12 +305,7 @@ static int swqueue_shards_sysctl(const struct ctl_table *table, int write,
 	return swqueue_set_shards(val);
 }
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
-/* A constant one cannot be registered yet. */
-static struct ctl_table swqueue_sysctls[] = {
-#else
-static const struct ctl_table swqueue_sysctls[] = {
-#endif
+static SWQUEUE_TABLE_CONST struct ctl_table swqueue_sysctls[] = {
 	{
 		.procname	= "sched_swqueue_shards",
 		.maxlen		= sizeof(unsigned int),

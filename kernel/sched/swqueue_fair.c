@@ -597,7 +597,7 @@ void swqueue_set_kick(bool on)
 	if (on) {
 		for_each_possible_cpu(cpu)
 			atomic_set(&swqueue_cpu(cpu)->idle, SWQ_BUSY);
-		/* Who announces himself has to find the hook of the way out. */
+		/* A CPU that announces itself has to pass the hook on its way out. */
 		static_key_slow_inc_cpuslocked(&swqueue_extra.key);
 		static_branch_enable_cpuslocked(&swqueue_kicks);
 	}

@@ -11,7 +11,8 @@ from . import Failure, Progress, guest, kbuild, pgsql, run_logged, write
 
 STATUSES = ("pass", "fail", "skip")
 KSFT_SKIP = "4"
-# stress-ng: no resource, not implemented, not here.
+# What stress-ng says of a stressor that it could not run: for want of memory, of the
+# system call, or on this machine.
 STRESS_SKIP = "3,4,5"
 # Stressors of the class "scheduler" that are left out, and why.
 NO_STRESS = {"softlockup": "its purpose is to set off the detector that fails the guest",

@@ -95,7 +95,9 @@ done
 
 knob kick 1
 window idle sh -c 'for i in 1 2 3 4 5; do sleep 0.1; done'
+window kick-again knob kick 1
 knob kick 0
+window kick-off knob kick 0
 window no-kick sh -c 'for i in 1 2 3 4 5; do sleep 0.1; done'
 
 echo "+cpuset" >/sys/fs/cgroup/cgroup.subtree_control || fail "no cpuset controller"
