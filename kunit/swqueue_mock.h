@@ -425,7 +425,7 @@ static inline void mock_unlink_own(int cpu)
 
 	local_irq_save(flags);
 	mock_lock(cpu);
-	swq_unlink_own(rcu_dereference_sched(r->layout), r, r);
+	swq_unlink_own(rcu_dereference_sched(r->layout), r, r, false);
 	mock_unlock(cpu);
 	local_irq_restore(flags);
 }

@@ -518,7 +518,7 @@ static const char *model_step(model_choice below, void *from)
 		if (below(from, 4))
 			return "nothing";
 		mock_lock(cpu);
-		swq_unlink_own(mock->l, r, r);
+		swq_unlink_own(mock->l, r, r, false);
 		mock_unlock(cpu);
 		model_unlink(cpu, false);
 		return "unlinked by its owner";
@@ -534,7 +534,7 @@ static const char *model_step(model_choice below, void *from)
 		if (below(from, 4))
 			return "nothing";
 		mock_lock(cpu);
-		swq_pick_unlink(mock->l, r, ev);
+		swq_unlink_own(mock->l, r, r, ev);
 		mock_unlock(cpu);
 		model_unlink(cpu, ev);
 		return "unlinked at a pick";

@@ -657,7 +657,7 @@ static void unlink_own(struct person *p)
 
 	lock_rq(p, cpu);
 	if (!mock_has_surplus(rq))
-		swq_unlink_own(layout_of(cpu), &rq->c, mock_cpu(cpu_of_person(p)));
+		swq_unlink_own(layout_of(cpu), &rq->c, mock_cpu(cpu_of_person(p)), false);
 	unlock_rq(cpu);
 	end(p, flags);
 }

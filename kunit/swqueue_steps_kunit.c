@@ -1063,7 +1063,7 @@ static void step_unlink_popped(struct kunit *test)
 	mock_publish(0, 0, 0);
 	mock_at(SWQ_STEP_UNLINK, NULL, act_look, (void *)1);
 	mock_lock_irq(0);
-	swq_pick_unlink(mock->l, mock_cpu(0), true);
+	swq_unlink_own(mock->l, mock_cpu(0), mock_cpu(0), true);
 	mock_unlock_irq(0);
 	KUNIT_EXPECT_EQ(test, found, 0);
 	KUNIT_EXPECT_TRUE_MSG(test, mock_linked(0), "surplus left at the pick");
@@ -1374,7 +1374,7 @@ static void step_unlink_remembers(struct kunit *test)
 	mock_link(9);
 	rcu_assign_pointer(mock_cpu(9)->layout, new);
 	mock_lock_irq(9);
-	swq_pick_unlink(new, mock_cpu(9), true);
+	swq_unlink_own(new, mock_cpu(9), mock_cpu(9), true);
 	mock_unlock_irq(9);
 	KUNIT_EXPECT_TRUE(test, list_empty(&old->shards[2].tokens));
 	KUNIT_EXPECT_TRUE(test, mock_linked(9));
@@ -1404,7 +1404,7 @@ static void step_pick_beside_old_layout(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, mock_cpu(5)->token.shard, &l[old]->shards[1]);
 		rcu_assign_pointer(mock_cpu(5)->layout, l[!old]);
 		mock_lock_irq(5);
-		swq_pick_unlink(l[!old], mock_cpu(5), true);
+		swq_unlink_own(l[!old], mock_cpu(5), mock_cpu(5), true);
 		mock_unlock_irq(5);
 		KUNIT_EXPECT_TRUE(test, list_empty(&l[old]->shards[1].tokens));
 		KUNIT_EXPECT_PTR_EQ(test, mock_cpu(5)->token.shard, &l[!old]->shards[1]);
@@ -1785,13 +1785,13 @@ static void step_events(struct kunit *test)
 	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
 	KUNIT_EXPECT_FALSE(test, c->deferred);
 	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
-	swq_unlink_own(mock->l, c, c);
+	swq_unlink_own(mock->l, c, c, false);
 	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
 	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
 	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
 
 	/* A deferral is asked for by both: sync, and nothing due. */
-	swq_unlink_own(mock->l, c, c);
+	swq_unlink_own(mock->l, c, c, false);
 	swq_enqueued(mock->l, c, c, SWQ_EV_SURPLUS | SWQ_EV_RUNNING | SWQ_EV_SYNC);
 	KUNIT_EXPECT_TRUE(test, c->deferred);
 	KUNIT_EXPECT_EQ(test, c->seq, seq);
@@ -1828,21 +1828,21 @@ static void step_link_all(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock_stat(0, SWQ_STAT_LINKED), 1ul);
 
 	/* Something is left over: to the tail, in one section. */
-	swq_pick_unlink(mock->l, c, true);
+	swq_unlink_own(mock->l, c, c, true);
 	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
 	KUNIT_EXPECT_TRUE(test, mock_hinted(mock_shard(1)));
 	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_locks, 3ul);
 	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_linked, 2ul);
 	KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_UNLINKED), 1ul);
 	/* Nothing is. */
-	swq_pick_unlink(mock->l, c, false);
+	swq_unlink_own(mock->l, c, c, false);
 	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_UNLINKED);
 	KUNIT_EXPECT_FALSE(test, mock_hinted(mock_shard(1)));
 	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_locks, 4ul);
 	KUNIT_EXPECT_EQ(test, mock_stat(5, SWQ_STAT_UNLINKED), 2ul);
 	/* Not linked at all: no lock. */
-	swq_pick_unlink(mock->l, c, false);
-	swq_unlink_own(mock->l, c, c);
+	swq_unlink_own(mock->l, c, c, false);
+	swq_unlink_own(mock->l, c, c, false);
 	KUNIT_EXPECT_EQ(test, mock_shard(1)->nr_locks, 4ul);
 	mock_unlock_irq(5);
 	mock_fill(5, FREE, 0, 0);

@@ -486,37 +486,6 @@ kick:
 }
 
 /**
- * swq_unlink_own() - take a runqueue's token off by its owner (O6)
- * @l: layout, for test hooks
- * @r: CPU of the runqueue
- * @self: CPU that runs this
- *
- * By the shard that the token remembers, whatever the layout says now.  That
- * shard cannot go away: it is freed after a sweep, which takes this rq lock.
- *
- * Context: @r's rq lock held, interrupts off.
- */
-void swq_unlink_own(struct swq_layout *l, struct swq_cpu *r,
-		    struct swq_cpu *self)
-{
-	struct swq_token *t = &r->token;
-	struct swq_shard *s;
-
-	if (!swq_token_linked(t))
-		return;
-
-	s = t->shard;
-	swq_step(l, SWQ_STEP_UNLINK, t);
-	swq_lock(s, self);
-	if (t->state == SWQ_LINKED) {
-		swq_unlink(l, s, t);
-		swq_count(self, SWQ_STAT_UNLINKED);
-		swq_hint_clear_if_empty(l, s);
-	}
-	swq_unlock(l, s, self);
-}
-
-/**
  * swq_enqueued() - a task was enqueued (O2)
  * @l: layout of @r
  * @r: CPU that it was enqueued on
@@ -651,20 +620,25 @@ void swq_wakeup_link(struct swq_layout *l, struct swq_cpu *r,
 }
 
 /**
- * swq_pick_unlink() - unlink at every pick, as the queue of 2023 did
- * @l: layout of this CPU
- * @self: this CPU
+ * swq_unlink_own() - take a runqueue's token off by its owner (O6)
+ * @l: layout of @r
+ * @r: CPU of the runqueue
+ * @self: CPU that runs this
  * @surplus: something is left over
  *
- * For comparison only (publish=wakeup).  What is left over goes to the tail in
- * the same section if the shard is one of @l: on a shard of an old layout a
- * token must never be linked, it may already have been drained.
+ * At every pick, as the queue of 2023 did; for comparison only (publish=wakeup).
+ * By the shard that the token remembers, whatever the layout says now: that shard
+ * cannot go away, it is freed after a sweep, which takes this rq lock.  What is
+ * left over goes to the tail in the same section if the shard is one of @l: on a
+ * shard of an old layout a token must never be linked, it may already have been
+ * drained.
  *
- * Context: own rq lock held, interrupts off.
+ * Context: @r's rq lock held, interrupts off.
  */
-void swq_pick_unlink(struct swq_layout *l, struct swq_cpu *self, bool surplus)
+void swq_unlink_own(struct swq_layout *l, struct swq_cpu *r,
+		    struct swq_cpu *self, bool surplus)
 {
-	struct swq_token *t = &self->token;
+	struct swq_token *t = &r->token;
 	struct swq_shard *s;
 
 	if (!swq_token_linked(t))
@@ -683,7 +657,7 @@ void swq_pick_unlink(struct swq_layout *l, struct swq_cpu *self, bool surplus)
 	swq_unlock(l, s, self);
 
 	if (surplus && !swq_token_linked(t))
-		swq_publish(l, self, self, SWQ_PUB_ORDERED);
+		swq_publish(l, r, self, SWQ_PUB_ORDERED);
 }
 
 /*

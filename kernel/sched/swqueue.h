@@ -540,14 +540,13 @@ void swq_cpu_init(struct swq_cpu *c, int cpu);
 void swq_publish(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
 		 unsigned int how);
 void swq_unlink_own(struct swq_layout *l, struct swq_cpu *r,
-		    struct swq_cpu *self);
+		    struct swq_cpu *self, bool surplus);
 void swq_enqueued(struct swq_layout *l, struct swq_cpu *r,
 		  struct swq_cpu *self, unsigned int ev);
 void swq_switched(struct swq_layout *l, struct swq_cpu *self, unsigned int ev);
 void swq_ticked(struct swq_layout *l, struct swq_cpu *self, unsigned int ev);
 void swq_wakeup_link(struct swq_layout *l, struct swq_cpu *r,
 		     struct swq_cpu *self);
-void swq_pick_unlink(struct swq_layout *l, struct swq_cpu *self, bool surplus);
 
 void swq_look_begin(struct swq_cpu *self);
 struct swq_token *swq_look(struct swq_layout *l, struct swq_cpu *self,

@@ -155,7 +155,7 @@ void __swqueue_switch_extra(struct rq *rq, struct task_struct *prev)
 
 	if (l && static_branch_unlikely(&swqueue_link_all)) {
 		self->deferred = false;
-		swq_pick_unlink(l, self, swqueue_surplus(rq));
+		swq_unlink_own(l, self, self, swqueue_surplus(rq));
 		return;
 	}
 	__swqueue_switch(rq, prev);
