@@ -24,7 +24,7 @@
 #include <linux/moduleparam.h>
 #include <linux/random.h>
 #include <linux/torture.h>
-#include <linux/version.h>
+#include <linux/vmalloc.h>
 
 #include "cid_cache_race.h"
 #include "swqueue_play.h"
@@ -397,7 +397,7 @@ static void shard_torture_stop(void)
 
 	swq_layout_free(mock->l);
 	kfree(mock->rq);
-	kvfree(st);
+	vfree(st);
 	st = NULL;
 	play = NULL;
 	mock = NULL;
@@ -449,11 +449,7 @@ static int shard_torture_start(void)
 	if (!torture_init_begin(torture_type, verbose))
 		return -EBUSY;
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
-	st = kvzalloc(sizeof(*st), GFP_KERNEL);
-#else
-	st = kvzalloc_obj(*st);
-#endif
+	st = vzalloc(sizeof(*st));
 	if (!st)
 		goto out;
 	st->nr = nr;
@@ -487,7 +483,7 @@ out:
 	if (!torture_cleanup_begin()) {
 		if (st)
 			kfree(mock->rq);
-		kvfree(st);
+		vfree(st);
 		st = NULL;
 		torture_cleanup_end();
 	}
