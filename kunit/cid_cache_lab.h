@@ -246,6 +246,15 @@ static inline void lab_check_searcher(struct lab *lab, int cpu, enum cid_point p
 	}
 }
 
+/*
+ * A search is done under a runqueue lock: the last id, an attempt to compact and
+ * the way back, each id once without lock and once with it, and a young one.
+ */
+static inline unsigned int lab_longest_search(const struct lab *lab)
+{
+	return 2 * lab->env.nr_ids + CID_COMPACT_PROBES + 3;
+}
+
 static inline void lab_step(struct cid_env *env, int cpu, enum cid_point point,
 			    const struct cid_search *s, u64 a, u64 b)
 {
@@ -254,8 +263,11 @@ static inline void lab_step(struct cid_env *env, int cpu, enum cid_point point,
 	lab_check_searcher(lab, cpu, point);
 	lab_note_bounds(lab);
 	lab->steps++;
-	if (s && s->probes > lab->max_probes)
+	if (s && s->probes > lab->max_probes) {
 		lab->max_probes = s->probes;
+		if (lab->max_probes > lab_longest_search(lab))
+			lab_fail(lab, "a search that looks at too many ids");
+	}
 	if (lab->hook && !lab->error)
 		lab->hook(lab, cpu, point, s, a, b);
 }
