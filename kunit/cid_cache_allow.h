@@ -19,14 +19,15 @@ static inline void allow_only(struct cid_mm *mm, const unsigned long *mask,
 	local_irq_restore(flags);
 }
 
-static inline bool allow(struct cid_mm *mm, const unsigned long *mask,
+static inline bool allow(struct cid_env *env, int cpu, struct cid_mm *mm,
+			 const unsigned long *mask,
 			 const unsigned long *possible, unsigned int nbits)
 {
 	unsigned long flags;
 	bool grows;
 
 	local_irq_save(flags);
-	grows = cid_allow(mm, mask, possible, nbits);
+	grows = cid_allow(env, cpu, mm, mask, possible, nbits);
 	local_irq_restore(flags);
 
 	return grows;

@@ -303,6 +303,65 @@ static void evict_in_steal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, lab->cache[2].stats.slow, 0ULL);
 }
 
+/* Id 1 is resumed by its CPU just when it is to be stolen. */
+static void hook_resume_young(struct lab *lab, int cpu, enum cid_point point,
+			      const struct cid_search *s, u64 a, u64 b)
+{
+	if (cpu != 3 || point != CID_AT_OWNER || s->pass != CID_PASS_YOUNG || lab->hits)
+		return;
+	lab->hits++;
+	lab_switch(lab, 1, lab->arg_task);
+}
+
+/* All that could be taken is young: one after the other, and no lock. */
+static void young_ones_in_turn(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 4, 100);
+	struct lab_task *t[3];
+
+	lab_group(test, lab, t, 3);
+	lab_switch(lab, 0, t[0]);
+	t[1]->t.cid = CID_NONE;
+	lab->arg_task = t[2];
+	lab->hook = hook_resume_young;
+	lab_switch(lab, 3, t[1]);
+	KUNIT_EXPECT_EQ(test, lab->hits, 1);
+	lab_expect_ok(test, lab);
+	KUNIT_EXPECT_EQ(test, t[2]->t.cid, 1);
+	KUNIT_EXPECT_EQ(test, t[1]->t.cid, 2);
+	KUNIT_EXPECT_EQ(test, lab->cache[3].stats.stolen, 1ULL);
+	KUNIT_EXPECT_EQ(test, lab_stats(lab).slow, 0ULL);
+}
+
+/* The clock goes on while an id is looked for. */
+static void time_of_others(struct kunit *test)
+{
+	struct cid_env env = { .keep = 100 };
+	struct cid_cache *cc = kunit_kzalloc(test, sizeof(*cc), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, cc);
+	cc->stamp[1] = 1000;
+	/* Parked by CPU 1 after CPU 0 had begun to look. */
+	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, 999));
+	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, 1000));
+	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, 1099));
+	KUNIT_EXPECT_TRUE(test, cid_expired(&env, 0, 1, cc, 1, 1100));
+	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 1, 1, cc, 1, 1099));
+	KUNIT_EXPECT_TRUE(test, cid_expired(&env, 1, 1, cc, 1, 1100));
+	/* 32 bits are enough for weeks, and go round. */
+	KUNIT_EXPECT_TRUE(test, cid_expired(&env, 0, 1, cc, 1, 0x80000000));
+	cc->stamp[1] = -50;
+	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, -51));
+	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, 49));
+	KUNIT_EXPECT_TRUE(test, cid_expired(&env, 0, 1, cc, 1, 50));
+	/* Packing knows no age. */
+	WRITE_ONCE(env.keep, 0);
+	KUNIT_EXPECT_TRUE(test, cid_expired(&env, 0, 1, cc, 1, -51));
+	KUNIT_EXPECT_TRUE(test, cid_expired(&env, 1, 1, cc, 1, -50));
+	WRITE_ONCE(env.keep, CID_KEEP_FOREVER);
+	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, 0x80000000));
+}
+
 /* What an id is counted as: taken out of another cache, or found in none. */
 static void stolen_or_free(struct kunit *test)
 {
@@ -882,8 +941,8 @@ static void adversary_case(struct kunit *test, unsigned int bound)
 	KUNIT_EXPECT_FALSE(test, lab->env.warned);
 	/* Never the same episode twice: who waits for its end waits for one. */
 	KUNIT_EXPECT_EQ(test, t[0]->mm->cm.episode, 2U);
-	/* One pass without lock, the one that was young, one with lock. */
-	KUNIT_EXPECT_LE(test, lab->max_probes, 2 * bound + 1);
+	/* One pass without lock, those that were young, one with lock. */
+	KUNIT_EXPECT_LE(test, lab->max_probes, 3 * bound);
 	kunit_kfree(test, lab);
 }
 
@@ -1056,14 +1115,29 @@ static void bound_changes(struct kunit *test)
 	}
 }
 
+/* Who sees the CPU that was added also sees a bound that counts it. */
+static void step_allowed(struct cid_env *env, int cpu, enum cid_point point,
+			 const struct cid_search *s, u64 a, u64 b)
+{
+	struct kunit *test = env->priv;
+	struct cid_mm *mm = test->priv;
+	unsigned int weight = hweight_long(READ_ONCE(mm->allowed[0])) +
+			      hweight_long(READ_ONCE(mm->allowed[1]));
+
+	KUNIT_EXPECT_EQ(test, point, CID_AT_ALLOWED);
+	KUNIT_EXPECT_LE(test, weight, READ_ONCE(mm->nr_allowed));
+}
+
 static void allowed_cpus(struct kunit *test)
 {
 	/* CPUs 0, 2, 5, 70 are possible. */
 	unsigned long possible[2] = { BIT_MASK(0) | BIT_MASK(2) | BIT_MASK(5), BIT_MASK(6) };
 	unsigned long all[2] = { ~0UL, ~0UL }, mask[2] = { BIT_MASK(2), 0 };
 	unsigned long storage[2] = { 0, 0 };
+	struct cid_env env = { .step = step_allowed, .priv = test };
 	struct cid_mm mm;
 
+	test->priv = &mm;
 	cid_mm_init(&mm, storage);
 	allow_only(&mm, mask, possible, 128, -1);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 1U);
@@ -1082,12 +1156,12 @@ static void allowed_cpus(struct kunit *test)
 	/* no users at this moment, and still it counts */
 	KUNIT_EXPECT_EQ(test, atomic_read(&mm.users), 0);
 	mask[0] = BIT_MASK(5) | BIT_MASK(6);
-	KUNIT_EXPECT_TRUE(test, allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_TRUE(test, allow(&env, 0, &mm, mask, possible, 128));
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
-	KUNIT_EXPECT_FALSE(test, allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_FALSE(test, allow(&env, 0, &mm, mask, possible, 128));
 	/* grows only */
 	mask[0] = BIT_MASK(2);
-	KUNIT_EXPECT_FALSE(test, allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_FALSE(test, allow(&env, 0, &mm, mask, possible, 128));
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
 	KUNIT_EXPECT_EQ(test, storage[0], BIT_MASK(2) | BIT_MASK(5));
 	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(6));
@@ -1096,7 +1170,7 @@ static void allowed_cpus(struct kunit *test)
 	allow_only(&mm, mask, possible, 128, -1);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 1U);
 	mask[1] = BIT_MASK(6) | BIT_MASK(7);
-	KUNIT_EXPECT_TRUE(test, allow(&mm, mask, possible, 128));
+	KUNIT_EXPECT_TRUE(test, allow(&env, 0, &mm, mask, possible, 128));
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
 	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(6));
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm.aff_lock));
@@ -2231,6 +2305,8 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(steal_in_resume),
 	KUNIT_CASE(resume_in_steal),
 	KUNIT_CASE(evict_in_steal),
+	KUNIT_CASE(young_ones_in_turn),
+	KUNIT_CASE(time_of_others),
 	KUNIT_CASE(stolen_or_free),
 	KUNIT_CASE(stolen_in_vain),
 	KUNIT_CASE(every_slot),

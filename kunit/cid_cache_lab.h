@@ -247,12 +247,34 @@ static inline void lab_check_searcher(struct lab *lab, int cpu, enum cid_point p
 }
 
 /*
- * A search is done under a runqueue lock: the last id, an attempt to compact and
- * the way back, each id once without lock and once with it, and a young one.
+ * A search is done under a runqueue lock.  Without lock it looks at the last id,
+ * tries to compact and goes back, and then looks at each id three times at most,
+ * once as an own one and once as one left alone.  With it, once for each pass.
  */
-static inline unsigned int lab_longest_search(const struct lab *lab)
+static inline void lab_check_length(struct lab *lab, const struct cid_search *s)
 {
-	return 2 * lab->env.nr_ids + CID_COMPACT_PROBES + 3;
+	unsigned int most = 3 * lab->env.nr_ids + CID_COMPACT_PROBES + 2;
+
+	if (s->pass == CID_PASS_LOCKED)
+		most += (s->try + 1) * lab->env.nr_ids;
+	else if (s->pass == CID_PASS_BROKEN)
+		most += 3 * lab->env.nr_ids;
+	if (s->probes > most)
+		lab_fail(lab, "a search that looks at too many ids");
+	lab->max_probes = max(lab->max_probes, s->probes);
+}
+
+/* Who sees a CPU that was added also sees a bound that counts it. */
+static inline void lab_check_allowed(struct lab *lab)
+{
+	int i;
+
+	for (i = 0; i < LAB_MMS; i++) {
+		struct cid_mm *mm = &lab->mm[i].cm;
+
+		if (lab->mm[i].live && hweight_long(READ_ONCE(mm->allowed[0])) > READ_ONCE(mm->nr_allowed))
+			lab_fail(lab, "a CPU is allowed and not counted");
+	}
 }
 
 static inline void lab_step(struct cid_env *env, int cpu, enum cid_point point,
@@ -263,11 +285,10 @@ static inline void lab_step(struct cid_env *env, int cpu, enum cid_point point,
 	lab_check_searcher(lab, cpu, point);
 	lab_note_bounds(lab);
 	lab->steps++;
-	if (s && s->probes > lab->max_probes) {
-		lab->max_probes = s->probes;
-		if (lab->max_probes > lab_longest_search(lab))
-			lab_fail(lab, "a search that looks at too many ids");
-	}
+	if (s)
+		lab_check_length(lab, s);
+	if (point == CID_AT_ALLOWED)
+		lab_check_allowed(lab);
 	if (lab->hook && !lab->error)
 		lab->hook(lab, cpu, point, s, a, b);
 }
@@ -603,7 +624,7 @@ static inline void rnd_op(struct lab *lab, int cpu)
 		break;
 	case 5:
 		/* a fresh union grows by and by */
-		allow(&t->mm->cm, lab->possible, lab->possible, LAB_CPUS);
+		allow(&lab->env, cpu, &t->mm->cm, lab->possible, lab->possible, LAB_CPUS);
 		break;
 	default:
 		rnd_switch(lab, cpu);

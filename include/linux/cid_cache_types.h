@@ -45,7 +45,7 @@ enum cid_active {
  * @free_id: an id was taken that no cache held
  * @stolen: an id was taken out of another CPU's cache
  * @compacted: a lower id was taken instead of the own or the last one
- * @slow: slow path entries: a whole lock-free pass found nothing
+ * @slow: slow path entries: a lock-free search found nothing
  * @slow_again: slow paths whose first locked pass failed, must stay 0
  * @exceeded: the bound had to be broken, must stay 0
  * @gate_waits: switch-ins that waited for the end of a slow path
@@ -53,7 +53,7 @@ enum cid_active {
  * @lost_resumes: the own parked id was stolen just before it was resumed
  * @bound_drops: ids given back at a hand over because the bound had shrunk
  * @materialised: clones that turned the implicit id 0 into a word
- * @evicted: parked words of another mm that were overwritten
+ * @evicted: words of another mm that were overwritten, be it alive or gone
  * @probes: searches by number of ids looked at
  *
  * Written by the owning CPU with preemption off, read by anybody.  Each
@@ -132,15 +132,17 @@ struct cid_gen_batch {
  * @allowed: bitmap of the CPUs that a user was ever allowed on, grows only.
  *	Written under @aff_lock.
  * @users: active tasks and tasks in execve.  Any task of the mm, atomically.
- * @nr_allowed: weight of @allowed.  Written under @aff_lock, read without.
+ * @nr_allowed: weight of @allowed, at least.  Written under @aff_lock, read
+ *	without.
  * @episode: odd while a slow path is running.  Written under @lock, read at
  *	each switch-in.
  * @lock: serialises slow paths of this mm.  Taken with interrupts off, inside
  *	a runqueue lock.
  * @aff_lock: serialises changes of @allowed.  Innermost.
  *
- * The first line is read at each switch-in and written by clone, exit and the
- * slow path only.  Nothing else that is written often may share it.
+ * The first line is read at each switch-in and written by clone, exit, execve, the
+ * slow path and an affinity that grows.  Nothing that is written more often may
+ * share it.
  */
 struct cid_mm {
 	u64			gen;

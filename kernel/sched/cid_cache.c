@@ -58,11 +58,33 @@ enum cid_result {
 	CID_LOST,
 };
 
-static void cid_warn(struct cid_env *env, const char *what)
+/**
+ * enum cid_warning - what is said once
+ * @CID_WARN_BOUND: users or allowed CPUs are wrong
+ * @CID_WARN_NOT_SET_UP: several users, no owner words
+ * @CID_WARN_NO_ID: nothing found even beyond the bound
+ * @CID_WARN_ZERO_TAKEN: another CPU has the id of the only user
+ * @CID_WARN_NOT_ACTIVE: a task without id cannot share one
+ * @CID_WARN_NOT_ALONE: a task had the implicit id beside others
+ */
+enum cid_warning {
+	CID_WARN_BOUND,
+	CID_WARN_NOT_SET_UP,
+	CID_WARN_NO_ID,
+	CID_WARN_ZERO_TAKEN,
+	CID_WARN_NOT_ACTIVE,
+	CID_WARN_NOT_ALONE,
+};
+
+static void cid_warn(struct cid_env *env, enum cid_warning warning,
+		     const char *what)
 {
-	if (READ_ONCE(env->warned))
+	unsigned int warned = READ_ONCE(env->warned);
+
+	if (warned & (1U << warning))
 		return;
-	WRITE_ONCE(env->warned, true);
+	/* Two CPUs at once may both be heard, or a third later once more. */
+	WRITE_ONCE(env->warned, warned | (1U << warning));
 #ifdef CONFIG_SCHED_CID_CACHE_KUNIT_TEST
 	if (env->quiet)
 		return;
@@ -313,26 +335,38 @@ static bool cid_search(struct cid_search *s, bool own, unsigned int last)
 		}
 	}
 
+	/* Rather one of those that were left alone than the lock. */
 	s->pass = CID_PASS_YOUNG;
-	return s->young < s->bound &&
-	       cid_probe(s, s->young, CID_TAKE_ANY) == CID_GOT;
+	for (s->i = s->young; s->i < s->bound; s->i++) {
+		if (cid_probe(s, s->i, CID_TAKE_ANY) == CID_GOT)
+			return true;
+	}
+	return false;
 }
 
-/* WRITE_ONCE pairs with the look without lock in cid_allow(). */
-static void cid_allow_cpu(struct cid_mm *mm, int cpu)
+/*
+ * A new value of word @i of the allowed CPUs, whose number is there already.  The
+ * release pairs with the acquire in cid_allow(): who sees the bits, and so has
+ * nothing to add, also sees a bound that counts them.
+ */
+static void cid_allow_word(struct cid_mm *mm, unsigned int i, unsigned long word)
 {
-	WRITE_ONCE(mm->allowed[BIT_WORD(cpu)],
-		   mm->allowed[BIT_WORD(cpu)] | BIT_MASK(cpu));
+	smp_store_release(&mm->allowed[i], word);
 }
 
-static void cid_set_allowed(struct cid_mm *mm, unsigned int longs)
+/*
+ * Add @cpu.  The number first, see cid_allow_word(): a bound that is too large
+ * for a moment is harmless, a CPU that is about to be allowed may be used.
+ */
+static void cid_allow_cpu(struct cid_mm *mm, int cpu, unsigned int longs)
 {
+	unsigned long word = mm->allowed[BIT_WORD(cpu)] | BIT_MASK(cpu);
 	unsigned int i, weight = 0;
 
 	for (i = 0; i < longs; i++)
-		weight += hweight_long(mm->allowed[i]);
-	/* Pairs with READ_ONCE() in cid_bound(); a stale value is harmless. */
+		weight += hweight_long(i == BIT_WORD(cpu) ? word : mm->allowed[i]);
 	WRITE_ONCE(mm->nr_allowed, weight);
+	cid_allow_word(mm, BIT_WORD(cpu), word);
 }
 
 /*
@@ -345,11 +379,11 @@ static bool cid_break_bound(struct cid_search *s)
 	struct cid_mm *mm = s->mm;
 
 	cid_count(&s->cc->stats.exceeded);
-	cid_warn(s->env, "accounting of users or allowed CPUs is wrong, bound exceeded");
+	cid_warn(s->env, CID_WARN_BOUND,
+		 "accounting of users or allowed CPUs is wrong, bound exceeded");
 
 	raw_spin_lock(&mm->aff_lock);
-	cid_allow_cpu(mm, s->cpu);
-	cid_set_allowed(mm, BITS_TO_LONGS(s->env->nr_cpus));
+	cid_allow_cpu(mm, s->cpu, BITS_TO_LONGS(s->env->nr_cpus));
 	raw_spin_unlock(&mm->aff_lock);
 
 	s->pass = CID_PASS_BROKEN;
@@ -464,7 +498,8 @@ bool cid_miss(struct cid_env *env, struct cid_cache *cc, int cpu,
 
 	if (unlikely(!mm->gen)) {
 		cid_count(&cc->stats.exceeded);
-		cid_warn(env, "more than one user, but the mm was never set up for it");
+		cid_warn(env, CID_WARN_NOT_SET_UP,
+			 "more than one user, but the mm was never set up for it");
 		return cid_given(t, 0);
 	}
 
@@ -486,7 +521,7 @@ bool cid_miss(struct cid_env *env, struct cid_cache *cc, int cpu,
 	 * must never see a negative one.
 	 */
 	if (unlikely(!got)) {
-		cid_warn(env, "no id at all");
+		cid_warn(env, CID_WARN_NO_ID, "no id at all");
 		return t->cid == CID_NONE && cid_given(t, 0);
 	}
 	return cid_given(t, s.k);
@@ -537,7 +572,7 @@ static void cid_materialise(struct cid_env *env, struct cid_cache *cc, int cpu,
 	if (likely(cid_probe(&s, 0, CID_TAKE_ANY) == CID_GOT))
 		return;
 	/* Cannot fail: nobody else is counted, so nobody else may claim. */
-	cid_warn(env, "id 0 of the only user is taken");
+	cid_warn(env, CID_WARN_ZERO_TAKEN, "id 0 of the only user is taken");
 	cid_slow(&s);
 }
 
@@ -563,12 +598,14 @@ void cid_clone(struct cid_env *env, struct cid_cache *cc, int cpu,
 	if (cid_clone_here(env, cc, cpu, mm, parent, child))
 		return;
 	if (parent->active != CID_ACTIVE || !mm->gen) {
-		cid_warn(env, "clone by a task that has no id");
+		cid_warn(env, CID_WARN_NOT_ACTIVE,
+			 "clone by a task that has no id");
 		return;
 	}
 	if (!cc->cur) {
 		if (atomic_read(&mm->users) != 1)
-			cid_warn(env, "implicit id 0 beside other users");
+			cid_warn(env, CID_WARN_NOT_ALONE,
+				 "implicit id 0 beside other users");
 		cid_materialise(env, cc, cpu, mm, now);
 	}
 	cid_join(env, cpu, mm, child);
@@ -693,6 +730,8 @@ void cid_mm_multi(struct cid_mm *mm, u64 *owner, u64 gen)
 
 /**
  * cid_allow() - a task of the mm may run on more CPUs (O9)
+ * @env: the environment
+ * @cpu: own CPU, for test hooks
  * @mm: the mm
  * @mask: CPUs of the task's new affinity
  * @possible: possible CPUs
@@ -701,27 +740,37 @@ void cid_mm_multi(struct cid_mm *mm, u64 *owner, u64 gen)
  * Grows only.  Also for an mm that has no users at the moment: the task may be
  * between two mms in execve, or not counted yet.
  *
- * Context: interrupts off, the task's runqueue lock held.
+ * Context: interrupts off; the task's runqueue lock held, or its pi_lock while
+ * it sleeps.
  * Return: true if there was something new.
  */
-bool cid_allow(struct cid_mm *mm, const unsigned long *mask,
-	       const unsigned long *possible, unsigned int nbits)
+bool cid_allow(struct cid_env *env, int cpu, struct cid_mm *mm,
+	       const unsigned long *mask, const unsigned long *possible,
+	       unsigned int nbits)
 {
-	unsigned int i, longs = BITS_TO_LONGS(nbits);
+	unsigned int i, longs = BITS_TO_LONGS(nbits), weight = 0;
 	bool grows = false;
 
 	lockdep_assert_irqs_disabled();
 
-	/* Usually there is nothing new; bits never go away, so no lock. */
+	/*
+	 * Usually there is nothing new; bits never go away, so no lock.  Acquire:
+	 * pairs with the release in cid_allow_word().  The task may go to the CPU
+	 * of a bit that is seen here at once, so the bound must count it.
+	 */
 	for (i = 0; i < longs && !grows; i++)
-		grows = mask[i] & possible[i] & ~READ_ONCE(mm->allowed[i]);
+		grows = mask[i] & possible[i] & ~smp_load_acquire(&mm->allowed[i]);
 	if (!grows)
 		return false;
 
 	raw_spin_lock(&mm->aff_lock);
 	for (i = 0; i < longs; i++)
-		WRITE_ONCE(mm->allowed[i], mm->allowed[i] | (mask[i] & possible[i]));
-	cid_set_allowed(mm, longs);
+		weight += hweight_long(mm->allowed[i] | (mask[i] & possible[i]));
+	WRITE_ONCE(mm->nr_allowed, weight);
+	for (i = 0; i < longs; i++) {
+		cid_allow_word(mm, i, mm->allowed[i] | (mask[i] & possible[i]));
+		cid_at(env, cpu, CID_AT_ALLOWED, NULL, i, 0);
+	}
 	raw_spin_unlock(&mm->aff_lock);
 	return true;
 }
@@ -744,16 +793,20 @@ bool cid_allow(struct cid_mm *mm, const unsigned long *mask,
 void cid_allow_only(struct cid_mm *mm, const unsigned long *mask,
 		    const unsigned long *possible, unsigned int nbits, int cpu)
 {
-	unsigned int i, longs = BITS_TO_LONGS(nbits);
+	unsigned int i, longs = BITS_TO_LONGS(nbits), weight = 0;
 
 	lockdep_assert_irqs_disabled();
 
 	raw_spin_lock(&mm->aff_lock);
-	for (i = 0; i < longs; i++)
-		WRITE_ONCE(mm->allowed[i], mask[i] & possible[i]);
-	if (cpu >= 0)
-		cid_allow_cpu(mm, cpu);
-	cid_set_allowed(mm, longs);
+	for (i = 0; i < longs; i++) {
+		unsigned long word = mask[i] & possible[i];
+
+		if (cpu >= 0 && i == BIT_WORD(cpu))
+			word |= BIT_MASK(cpu);
+		weight += hweight_long(word);
+		WRITE_ONCE(mm->allowed[i], word);
+	}
+	WRITE_ONCE(mm->nr_allowed, weight);
 	raw_spin_unlock(&mm->aff_lock);
 }
 

@@ -77,8 +77,9 @@
  *  cid_clone_here()     off         any         none
  *  cid_exit()           off         any         none
  *  cid_exec_before()    off         any         none
- *  cid_exec_mmap()      off         off         aff_lock
+ *  cid_exec_mmap()      off         off         none
  *  cid_allow()          off         off         aff_lock
+ *  cid_allow_only()     off         off         aff_lock
  *  cid_cache_online()   off         any         none; no task with an id runs
  *
  * Lock order: rq->lock, cid_mm::lock, cid_mm::aff_lock.  lock and aff_lock are
@@ -93,6 +94,7 @@
 
 #include <linux/atomic.h>
 #include <linux/compiler.h>
+#include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/cid_cache_types.h>
 
@@ -117,6 +119,8 @@
 
 /* cid_env::keep for "never gives an id up". */
 #define CID_KEEP_FOREVER	((u32)~0U)
+/* How far another CPU's time may be ahead of that of a search, in jiffies. */
+#define CID_TIME_SLACK		HZ
 
 static __always_inline u64 cid_word(u64 gen, unsigned int cid, u64 state)
 {
@@ -182,6 +186,7 @@ enum cid_point {
 	CID_AT_UNLOCK,
 	CID_AT_JOIN,		/* users++ */
 	CID_AT_LEAVE,		/* users-- */
+	CID_AT_ALLOWED,		/* after a word of the allowed CPUs */
 	CID_NR_POINTS
 };
 
@@ -193,7 +198,7 @@ enum cid_point {
  * @keep: how long a parked id is its CPU's, in jiffies.  0 packs the ids to
  *	what runs at the same time, CID_KEEP_FOREVER never takes a parked id
  *	while there is another one.  May change at any time.
- * @warned: the bound was broken once and a warning was printed
+ * @warned: bits of enum cid_warning, warnings that were printed
  * @quiet: tests: break the bound without a warning
  * @step: tests: called at each point, may run operations of other CPUs
  * @expired: tests: stands in for the clock
@@ -206,7 +211,7 @@ struct cid_env {
 	unsigned int		nr_cpus;
 	unsigned int		nr_ids;
 	u32			keep;
-	bool			warned;
+	unsigned int		warned;
 #ifdef CONFIG_SCHED_CID_CACHE_KUNIT_TEST
 	bool			quiet;
 	void			(*step)(struct cid_env *env, int cpu,
@@ -319,8 +324,9 @@ bool cid_exec_after(struct cid_env *env, struct cid_cache *cc, int cpu,
 		    struct cid_mm *mm, struct cid_task *t, u32 now);
 void cid_mm_init(struct cid_mm *mm, unsigned long *allowed);
 void cid_mm_multi(struct cid_mm *mm, u64 *owner, u64 gen);
-bool cid_allow(struct cid_mm *mm, const unsigned long *mask,
-	       const unsigned long *possible, unsigned int nbits);
+bool cid_allow(struct cid_env *env, int cpu, struct cid_mm *mm,
+	       const unsigned long *mask, const unsigned long *possible,
+	       unsigned int nbits);
 void cid_allow_only(struct cid_mm *mm, const unsigned long *mask,
 		    const unsigned long *possible, unsigned int nbits,
 		    int cpu);
@@ -357,7 +363,10 @@ static __always_inline void cid_count(u64 *counter)
 	data_race((*counter)++);
 }
 
-/* A slow path of @mm is running: no new searches until it is over. */
+/*
+ * A slow path of @mm is running: who has no id of it gets none until it is over,
+ * neither by a search nor by resuming one nor as the only user.
+ */
 static __always_inline bool cid_gate_closed(unsigned int episode)
 {
 	return episode & 1;
@@ -384,11 +393,16 @@ static __always_inline int cid_find(const struct cid_cache *cc, u64 gen)
 	return -1;
 }
 
-/* Is the word in @slot of @owner's cache parked for longer than keep? */
+/*
+ * Is the word in @slot of @owner's cache parked for longer than keep?  @now is
+ * from the begin of the search, so another CPU's stamp may be ahead of it; such a
+ * word is as young as can be.
+ */
 static __always_inline bool cid_expired(struct cid_env *env, int cpu, int owner,
 					const struct cid_cache *cc,
 					unsigned int slot, u32 now)
 {
+	u32 slack = owner == cpu ? 0 : CID_TIME_SLACK;
 	u32 keep = READ_ONCE(env->keep);
 
 #ifdef CONFIG_SCHED_CID_CACHE_KUNIT_TEST
@@ -397,7 +411,7 @@ static __always_inline bool cid_expired(struct cid_env *env, int cpu, int owner,
 #endif
 	if (keep == CID_KEEP_FOREVER)
 		return false;
-	return now - READ_ONCE(cc->stamp[slot]) >= keep;
+	return !keep || now - READ_ONCE(cc->stamp[slot]) + slack >= keep + slack;
 }
 
 /*

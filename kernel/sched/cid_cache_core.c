@@ -233,8 +233,9 @@ void cid_cache_allow(struct task_struct *p)
 
 	if (!cid_cache_enabled() || !mm || !cid_is_user(p))
 		return;
-	cid_allow(&mm->cid_cache, cpumask_bits(&p->cpus_mask),
-		  cpumask_bits(cpu_possible_mask), nr_cpu_ids);
+	cid_allow(&cid_cache_env, smp_processor_id(), &mm->cid_cache,
+		  cpumask_bits(&p->cpus_mask), cpumask_bits(cpu_possible_mask),
+		  nr_cpu_ids);
 }
 
 /* ---- boot ---- */

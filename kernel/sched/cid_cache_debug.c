@@ -6,8 +6,9 @@
  * Documentation/ABI/testing/debugfs-sched-cid-cache.
  *
  * Nothing here stops the scheduler: the counters are read and reset while CPUs
- * count, and a change of keep_ms is one store.  cid_debug_mutex keeps writers of
- * keep_ms and process apart.  A bad value is refused before anything is changed.
+ * count, and a change of keep_ms is one store.  cid_keep_mutex keeps its writers
+ * apart, as what is shown is another variable.  A bad value is refused before
+ * anything is changed.
  */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
@@ -27,7 +28,7 @@
 /* More than any number or pid takes. */
 #define CID_WORD_LEN		16
 
-static DEFINE_MUTEX(cid_debug_mutex);
+static DEFINE_MUTEX(cid_keep_mutex);
 
 /* Under cid_debug_mutex; read without. */
 static unsigned int cid_keep_ms = CID_KEEP_MS_DEFAULT;
@@ -109,7 +110,7 @@ static ssize_t cid_keep_ms_write(struct file *file, const char __user *ubuf,
 	if (val > CID_KEEP_MS_MAX)
 		return -EINVAL;
 
-	guard(mutex)(&cid_debug_mutex);
+	guard(mutex)(&cid_keep_mutex);
 
 	WRITE_ONCE(cid_keep_ms, val);
 	/* Rounded up to a jiffy, so only 0 packs. */
@@ -227,8 +228,6 @@ static ssize_t cid_process_write(struct file *file, const char __user *ubuf,
 	if (IS_ERR(mm))
 		return PTR_ERR(mm);
 	mmput(mm);
-
-	guard(mutex)(&cid_debug_mutex);
 
 	WRITE_ONCE(cid_process_pid, val);
 

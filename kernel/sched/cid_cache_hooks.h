@@ -2,10 +2,10 @@
 /*
  * CID cache: what the scheduler calls.
  *
- * Each hook stands at the top of one of the functions of the kernel's own
- * allocator and makes it return when the CID cache is in use.  A static key
- * decides, once at boot; with sched_cid_cache=off the kernel's allocator runs as
- * it is.
+ * But for cid_cache_allow() each hook stands at the top of one of the functions of
+ * the kernel's own allocator and makes it return when the CID cache is in use.  A
+ * static key decides, once at boot; with sched_cid_cache=off the kernel's allocator
+ * runs as it is.
  */
 #ifndef _KERNEL_SCHED_CID_CACHE_HOOKS_H
 #define _KERNEL_SCHED_CID_CACHE_HOOKS_H

@@ -5,8 +5,9 @@
 // Hook: cid_cache_allow
 // Lines: 1
 //
-// All classes change the mask here, rq lock held, and the two changes of
-// migrate_disable() that do not touch it have returned before.
+// All classes change the mask here, with the rq lock held, or the pi_lock of a task
+// that sleeps, and the two changes of migrate_disable() that do not touch it have
+// returned before.
 
 @@
 identifier p, c;

@@ -90,6 +90,9 @@ static void step_hook(struct cid_env *e, int cpu, enum cid_point point,
 {
 	struct cpu *c = &w.cpu[cpu];
 
+	/* Under a lock that no state has: nobody comes between. */
+	if (point == CID_AT_ALLOWED)
+		return;
 	c->point = point;
 	c->s = s;
 	c->a = a;
@@ -204,7 +207,7 @@ static void do_action(unsigned int i)
 		cid_exec_after(&env, cc, i, cm(c->mm), &c->task, 0);
 		break;
 	case OP_AFF:
-		cid_allow(cm(c->mm), &all_cpus, &all_cpus, ncpu);
+		cid_allow(&env, i, cm(c->mm), &all_cpus, &all_cpus, ncpu);
 		break;
 	}
 	c->act.op = OP_NONE;
@@ -794,7 +797,7 @@ static void start(void)
 	}
 	new_mm(0, 0);
 	w.mm[0].ready = 1;
-	cid_allow(cm(0), &all_cpus, &all_cpus, ncpu);
+	cid_allow(&env, 0, cm(0), &all_cpus, &all_cpus, ncpu);
 	atomic_set(&cm(0)->users, 1);
 	w.threads = 1;
 }

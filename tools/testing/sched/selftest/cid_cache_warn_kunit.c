@@ -13,7 +13,7 @@ static void warns_once(struct kunit *test)
 	struct cid_cache *ptr[] = { &cache };
 	struct cid_env env = { .cache = ptr, .nr_cpus = 1, .nr_ids = 1 };
 	unsigned long allowed[1], all[1] = { 1 }, flags;
-	struct cid_task t;
+	struct cid_task t, child;
 	struct cid_mm mm;
 
 	memset(&cache, 0, sizeof(cache));
@@ -30,8 +30,15 @@ static void warns_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sim_warnings(), 1U);
 	cid_switch(&env, &cache, 0, NULL, NULL, 0);
 	cid_switch(&env, &cache, 0, &mm, &t, 0);
-	local_irq_restore(flags);
 	KUNIT_EXPECT_EQ(test, sim_warnings(), 1U);
+	/* Something else is said although that was. */
+	sim_expect_warnings(1);
+	cid_task_init(&child);
+	cid_clone(&env, &cache, 0, &mm, &t, &child, 0);
+	KUNIT_EXPECT_EQ(test, sim_warnings(), 2U);
+	cid_clone(&env, &cache, 0, &mm, &t, &child, 0);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, sim_warnings(), 2U);
 	KUNIT_EXPECT_EQ(test, t.cid, 0);
 	KUNIT_EXPECT_EQ(test, cache.stats.exceeded, 2ULL);
 }
@@ -40,13 +47,14 @@ static void warns_once(struct kunit *test)
 static void wants_interrupts_off(struct kunit *test)
 {
 	unsigned long allowed[1], all[1] = { 1 };
+	struct cid_env env = { };
 	struct cid_mm mm;
 
 	cid_mm_init(&mm, allowed);
 	sim_expect_warnings(2);
 	cid_allow_only(&mm, all, all, 1, -1);
 	KUNIT_EXPECT_EQ(test, sim_warnings(), 1U);
-	cid_allow(&mm, all, all, 1);
+	cid_allow(&env, 0, &mm, all, all, 1);
 	KUNIT_EXPECT_EQ(test, sim_warnings(), 2U);
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 1U);
 }
