@@ -16,7 +16,8 @@ from .userspace import glue_patches, run
 
 COPY = OUT / "mutants/glue"
 # Which configuration of the kernel each stage boots.
-CONFIGS = {"test-knobs": "debug", "test-live": "debug", "test-run": "run", "test-cid": "run"}
+CONFIGS = {"test-knobs": "debug", "test-live": "debug", "test-run": "run", "test-cid": "run",
+           "test-hooks": "run"}
 
 
 def stages(patch):
