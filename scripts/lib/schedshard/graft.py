@@ -234,6 +234,19 @@ def past_blank(lines, index):
     return index
 
 
+def above_comment(lines, index):
+    """Where a hook goes that spatch put between a comment and what it is about: above
+    the comment."""
+    start = index
+    if 0 < start < len(lines) and lines[index].strip() and re.match(r"\s*(/\*.*)?\*/\s*$", lines[start - 1]):
+        while start > 0 and not re.match(r"\s*/\*", lines[start - 1]):
+            start -= 1
+        # A comment that begins behind code is that code's.
+        if start > 0:
+            return start - 1
+    return index
+
+
 def conditional_depth(lines):
     """How many #if are open behind these lines."""
     depth = 0
@@ -403,7 +416,7 @@ class CocciRule(Rule):
             if new is None:
                 raise Unplaced(f"spatch changed more of {place.function}() than the hook")
             for index, text in new:
-                index = past_blank(function, index)
+                index = above_comment(function, past_blank(function, index))
                 if place.after != (index == len(function)):
                     raise Unplaced(f"{self.hook} would not stand {'behind' if place.after else 'inside'}"
                                    f" {place.function}()")
