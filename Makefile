@@ -25,8 +25,8 @@ kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
 
-test: ## Run every test (KERNEL)
-	@$(call go,test) --version '$(KERNEL)'
+test: ## Run every test for 6.12 and some for 7.3, or every one for KERNEL
+	@$(call go,test) $(if $(filter-out file,$(origin KERNEL)),--version '$(KERNEL)')
 
 graft: ## Put the features into a kernel tree of yours (KDIR)
 	@scripts/graft-tree $(kdir)

@@ -24,7 +24,12 @@ FRAGMENTS = {
     "rt": [*_DEBUG, "rt.config"],
     "none": [*_DEBUG, "none.config"],
     "fault": [*_DEBUG, "fault.config"],
+    "uml": ["uml.config", "swqueue.config"],
 }
+# The architecture of a configuration, if it is not the guests'.
+ARCH = {"uml": "um"}
+# What is booted: the target, and where make leaves it.
+IMAGE = {"x86_64": ("bzImage", "arch/x86/boot/bzImage"), "um": ("linux", "linux")}
 # A configuration that differs in little starts from the other's objects.
 SEEDS = {"stock": "run", "run": "stock"}
 # What of the project goes into a kernel tree, and how.
@@ -63,8 +68,12 @@ class Kernel:
     def build_dir(self, config):
         return self.dir / config
 
+    @staticmethod
+    def arch(config):
+        return ARCH.get(config, "x86_64")
+
     def image(self, config):
-        return self.build_dir(config) / "arch/x86/boot/bzImage"
+        return self.build_dir(config) / IMAGE[self.arch(config)][1]
 
     # -- the grafted copy ---------------------------------------------------
 
@@ -175,8 +184,8 @@ class Kernel:
     # -- configuration ------------------------------------------------------
 
     def make(self, config, *targets):
-        ours = [f"O={self.build_dir(config)}", "ARCH=x86_64", "CC=ccache gcc",
-                    "HOSTCC=ccache gcc"]
+        ours = [f"O={self.build_dir(config)}", f"ARCH={self.arch(config)}", "CC=ccache gcc",
+                "HOSTCC=ccache gcc"]
         return ["make", "-C", self.tree, f"-j{os.cpu_count() + 1}", *ours, *targets]
 
     @staticmethod
@@ -195,13 +204,15 @@ class Kernel:
         return env
 
     def fragments(self, config):
-        paths = [CONFIGS / name for name in FRAGMENTS[config]]
-        paths.insert(1, CONFIGS / f"guest-{self.version}.config")
+        paths = []
+        for name in FRAGMENTS[config]:
+            # What only some kernels have goes behind what all have.
+            paths += [CONFIGS / name, CONFIGS / name.replace(".config", f"-{self.version}.config")]
         # What the user chose in menuconfig; never in the debug kernel, whose
         # tests need the options they were written for.
         local = self.dir / "local.config"
         if config == "stock":
-            paths.insert(-1, local)
+            paths.insert(-2, local)
         elif config == "run":
             paths.append(local)
         return [path for path in paths if path.exists()]
@@ -250,7 +261,7 @@ class Kernel:
     # -- building -----------------------------------------------------------
 
     def build(self, config):
-        """The bzImage of a configuration, built if anything changed."""
+        """What is booted of a configuration, built if anything changed."""
         odir, image = self.build_dir(config), self.image(config)
         with self.grafted(), locked(self.dir / f".lock-{config}", show(odir)):
             self._seed(config)
@@ -270,7 +281,7 @@ class Kernel:
                     if line.startswith(("  CC ", "  AS ")):
                         built += 1
                         progress.note = f"{built} objects"
-                if not run_logged(self.make(config, "bzImage"), log, count, env=self.make_env()):
+                if not run_logged(self.make(config, IMAGE[self.arch(config)][0]), log, count, env=self.make_env()):
                     raise Failure(f"the build of '{config}' failed: {first_errors(log)}")
             write(stamp, state)
         return image
