@@ -430,6 +430,9 @@ static inline void mock_unlink_own(int cpu)
 	local_irq_restore(flags);
 }
 
+/* A sync wakeup on the waker's own CPU, 1 -> 2. */
+#define MOCK_EV_SYNC	0x100
+
 static inline unsigned int mock_events(const struct mock_rq *rq, int self,
 				       enum mock_task kind, bool sync)
 {
@@ -442,9 +445,18 @@ static inline unsigned int mock_events(const struct mock_rq *rq, int self,
 	if (kind == PINNED)
 		ev |= SWQ_EV_PINNED;
 	if (sync && rq->c.token.cpu == self && rq->running != NONE && rq->nr == 2)
-		ev |= SWQ_EV_SYNC;
+		ev |= MOCK_EV_SYNC;
 
 	return ev;
+}
+
+/* As swqueue_enqueued(): what may be put off is asked first. */
+static inline void mock_enqueued(struct swq_layout *l, struct swq_cpu *r,
+				 struct swq_cpu *self, unsigned int ev)
+{
+	if ((ev & SWQ_EV_SURPLUS) && (ev & MOCK_EV_SYNC) && swq_defer(self))
+		return;
+	swq_enqueued(l, r, self, ev & ~MOCK_EV_SYNC);
 }
 
 static inline void mock_enqueue(int cpu, int self, enum mock_task kind, bool sync)
@@ -456,8 +468,8 @@ static inline void mock_enqueue(int cpu, int self, enum mock_task kind, bool syn
 	mock_lock(cpu);
 	rq->waiting[kind]++;
 	WRITE_ONCE(rq->nr, rq->nr + 1);
-	swq_enqueued(rcu_dereference_sched(rq->c.layout), &rq->c, mock_cpu(self),
-		     mock_events(rq, self, kind, sync));
+	mock_enqueued(rcu_dereference_sched(rq->c.layout), &rq->c, mock_cpu(self),
+		      mock_events(rq, self, kind, sync));
 	mock_unlock(cpu);
 	local_irq_restore(flags);
 }

@@ -149,11 +149,11 @@ static void model_enqueued(int cpu, int self, unsigned int ev)
 
 	if (!(ev & SWQ_EV_SURPLUS))
 		return;
-	if ((ev & SWQ_EV_PINNED) && (ev & SWQ_EV_RUNNING))
-		return;
-	if ((ev & SWQ_EV_SYNC) && !c->deferred) {
+	if ((ev & MOCK_EV_SYNC) && !c->deferred) {
 		c->deferred = true;
 		model->cpu[self].stat[SWQ_STAT_DEFERRED]++;
+	} else if ((ev & SWQ_EV_PINNED) && (ev & SWQ_EV_RUNNING)) {
+		return;
 	} else {
 		c->seq++;
 		c->deferred = false;
@@ -185,6 +185,8 @@ static void model_ticked(int cpu)
 	if (due || mock->kick || c->on < 0) {
 		c->seq++;
 		model_publish(cpu, cpu, false);
+	} else {
+		c->surplus_at = mock->clock;
 	}
 }
 
@@ -219,7 +221,8 @@ static bool model_marked(int self, int cpu)
 
 	for (i = 0; i < SWQ_MARKS; i++) {
 		if (c->mark[i].cpu == cpu && c->mark[i].seq == model->cpu[cpu].seq &&
-		    (!c->mark[i].look || c->mark[i].look == c->look))
+		    (!c->mark[i].look || c->mark[i].look == c->look) &&
+		    mock->clock - c->mark[i].at < SWQ_STALE_JIFFIES)
 			return true;
 	}
 
@@ -315,7 +318,7 @@ static void model_visited(int cpu, int self, enum swq_visit result)
 	if (refused) {
 		c->mark[c->oldest] = (struct swq_mark) {
 			cpu, model->cpu[cpu].seq,
-			result == SWQ_VISIT_NOT_NOW ? c->look : 0
+			result == SWQ_VISIT_NOT_NOW ? c->look : 0, mock->clock
 		};
 		c->oldest = (c->oldest + 1) % SWQ_MARKS;
 		c->stat[SWQ_STAT_PULL_UNMOVABLE]++;
@@ -492,9 +495,11 @@ static const char *model_step(model_choice below, void *from)
 	switch (below(from, 13)) {
 	case 0:
 	case 1:
-		ev |= below(from, 8) * SWQ_EV_SYNC;
+		ev |= below(from, 4) * SWQ_EV_PINNED;
+		if (cpu == self && below(from, 2))
+			ev |= MOCK_EV_SYNC;
 		mock_lock(cpu);
-		swq_enqueued(mock->l, r, c, ev);
+		mock_enqueued(mock->l, r, c, ev);
 		mock_unlock(cpu);
 		model_enqueued(cpu, self, ev);
 		return "enqueued";

@@ -336,8 +336,8 @@ static void put_in(struct person *p, int cpu, enum mock_task kind, bool sync)
 	if (!feature())
 		WRITE_ONCE(play->toggled[cpu], true);
 	else if (!(play->faults & PLAY_FORGETS) || !rnd(p, 8))
-		swq_enqueued(layout_of(cpu), &rq->c, mock_cpu(self),
-			     mock_events(rq, self, kind, sync));
+		mock_enqueued(layout_of(cpu), &rq->c, mock_cpu(self),
+			      mock_events(rq, self, kind, sync));
 	unlock_rq(cpu);
 }
 

@@ -1715,6 +1715,27 @@ static void step_marks_go_round(struct kunit *test)
 	mock_check(test);
 }
 
+/* What becomes movable without an event is not passed over for ever. */
+static void step_marks_end(struct kunit *test)
+{
+	struct swq_cpu *c;
+
+	mock_setup(test, 4, 1, 1);
+	c = mock_cpu(3);
+	WRITE_ONCE(mock->clock, -5);
+	refuse(test, 3, 0);
+	swq_look_begin(c);
+	KUNIT_EXPECT_EQ(test, mock_look(3, SWQ_LOOK_LAST), -1);
+	WRITE_ONCE(mock->clock, mock->clock + SWQ_STALE_JIFFIES - 1);
+	swq_look_begin(c);
+	KUNIT_EXPECT_EQ(test, mock_look(3, SWQ_LOOK_LAST), -1);
+	WRITE_ONCE(mock->clock, mock->clock + 1);
+	swq_look_begin(c);
+	KUNIT_EXPECT_EQ(test, mock_look(3, SWQ_LOOK_LAST), 0);
+	mock_visit(3, 0);
+	mock_check(test);
+}
+
 /* A CPU that never refused anything has no marks, not even of CPU 0. */
 static void step_no_marks_at_first(struct kunit *test)
 {
@@ -1752,7 +1773,7 @@ static void step_events(struct kunit *test)
 	c->deferred = true;
 	swq_ticked(mock->l, c, 0);
 	KUNIT_EXPECT_FALSE(test, c->deferred);
-	swq_enqueued(mock->l, c, c, SWQ_EV_RUNNING | SWQ_EV_SYNC);
+	mock_enqueued(mock->l, c, c, SWQ_EV_RUNNING | MOCK_EV_SYNC);
 	KUNIT_EXPECT_FALSE(test, c->deferred);
 	KUNIT_EXPECT_EQ(test, c->seq, seq);
 	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_UNLINKED);
@@ -1779,8 +1800,11 @@ static void step_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
 	/* Without the idle side a tick has nothing to repair while it is linked. */
 	WRITE_ONCE(mock->l->kick, false);
+	WRITE_ONCE(mock->clock, mock->clock + 7);
 	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
 	KUNIT_EXPECT_EQ(test, c->seq, seq);
+	/* But it has surplus at that time. */
+	KUNIT_EXPECT_EQ(test, c->surplus_at, mock->clock);
 	c->deferred = true;
 	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
 	KUNIT_EXPECT_FALSE(test, c->deferred);
@@ -1792,7 +1816,7 @@ static void step_events(struct kunit *test)
 
 	/* A deferral is asked for by both: sync, and nothing due. */
 	swq_unlink_own(mock->l, c, c, false);
-	swq_enqueued(mock->l, c, c, SWQ_EV_SURPLUS | SWQ_EV_RUNNING | SWQ_EV_SYNC);
+	mock_enqueued(mock->l, c, c, SWQ_EV_SURPLUS | SWQ_EV_RUNNING | MOCK_EV_SYNC);
 	KUNIT_EXPECT_TRUE(test, c->deferred);
 	KUNIT_EXPECT_EQ(test, c->seq, seq);
 	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_UNLINKED);
@@ -2119,6 +2143,7 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_gate),
 	KUNIT_CASE(step_three_hint_words),
 	KUNIT_CASE(step_marks_go_round),
+	KUNIT_CASE(step_marks_end),
 	KUNIT_CASE(step_no_marks_at_first),
 	KUNIT_CASE(step_events),
 	KUNIT_CASE(step_link_all),

@@ -271,9 +271,15 @@ void swq_cpu_init(struct swq_cpu *c, int cpu)
  * Shards
  */
 
+/* Under the shard's lock; read without, for statistics. */
+static void swq_shard_add(unsigned long *counter, int n)
+{
+	WRITE_ONCE(*counter, *counter + n);
+}
+
 static void swq_lock_counted(struct swq_shard *s, struct swq_cpu *self)
 {
-	s->nr_locks++;
+	swq_shard_add(&s->nr_locks, 1);
 	swq_count(self, SWQ_STAT_LOCKS);
 }
 
@@ -282,7 +288,7 @@ static void swq_lock(struct swq_shard *s, struct swq_cpu *self)
 {
 	if (!raw_spin_trylock(&s->lock)) {
 		raw_spin_lock(&s->lock);
-		s->nr_contended++;
+		swq_shard_add(&s->nr_contended, 1);
 		swq_count(self, SWQ_STAT_CONTENDED);
 	}
 	swq_lock_counted(s, self);
@@ -299,6 +305,27 @@ static void swq_unlock(struct swq_layout *l, struct swq_shard *s,
 	raw_spin_unlock(&s->lock);
 	if (READ_ONCE(l->kick))
 		swq_missed(l, s, self);
+}
+
+/**
+ * swq_shard_reset() - start the statistics of a shard anew
+ * @l: its layout
+ * @s: the shard
+ * @self: this CPU
+ *
+ * Context: interrupts off.
+ */
+void swq_shard_reset(struct swq_layout *l, struct swq_shard *s,
+		     struct swq_cpu *self)
+{
+	raw_spin_lock(&s->lock);
+	WRITE_ONCE(s->longest, s->nr);
+	WRITE_ONCE(s->nr_locks, 0);
+	WRITE_ONCE(s->nr_contended, 0);
+	WRITE_ONCE(s->nr_linked, 0);
+	WRITE_ONCE(s->nr_popped, 0);
+	WRITE_ONCE(s->nr_discarded, 0);
+	swq_unlock(l, s, self);
 }
 
 /* The read keeps the line shared as long as the bit stays set. */
@@ -368,11 +395,11 @@ static void swq_link_on(struct swq_shard *s, struct swq_token *t,
 	t->shard = s;
 	WRITE_ONCE(t->state, SWQ_LINKED);
 
-	s->nr_linked++;
+	swq_shard_add(&s->nr_linked, 1);
 	WRITE_ONCE(s->nr, s->nr + 1);
 	swq_name(s, t);
 	if (s->nr > s->longest)
-		s->longest = s->nr;
+		WRITE_ONCE(s->longest, s->nr);
 	swq_count(self, SWQ_STAT_LINKED);
 }
 
@@ -510,16 +537,6 @@ void swq_enqueued(struct swq_layout *l, struct swq_cpu *r,
 	    (SWQ_EV_PINNED | SWQ_EV_RUNNING))
 		return;
 
-	/*
-	 * The waker says that it is about to sleep, and this CPU will run the
-	 * task then.  If it does not keep its word the next tick publishes,
-	 * and so does any further enqueue.
-	 */
-	if ((ev & SWQ_EV_SYNC) && swq_defer(r)) {
-		swq_count(self, SWQ_STAT_DEFERRED);
-		return;
-	}
-
 	WRITE_ONCE(r->seq, r->seq + 1);
 	r->deferred = false;
 	swq_publish(l, r, self, 0);
@@ -570,11 +587,8 @@ void swq_switched(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
  * Bounds a deferral to one tick, and repairs what came about without an
  * enqueue: a group unthrottled, the feature switched on.  With the idle side
  * in use it is also the retry of what was refused for a time only, as a
- * cache-hot task cools down without any event.
- *
- * Marks end with it: tasks that came while the feature was off have not
- * changed @seq, and who was refused before must not take that for the present
- * state.
+ * cache-hot task cools down without any event.  Without it a token that is linked
+ * has nothing to be repaired; what lookers remember of it ends with time.
  *
  * Context: own rq lock held, interrupts off.
  */
@@ -585,8 +599,11 @@ void swq_ticked(struct swq_layout *l, struct swq_cpu *self, unsigned int ev)
 	self->deferred = false;
 	if (!(ev & SWQ_EV_SURPLUS))
 		return;
-	if (!due && !READ_ONCE(l->kick) && swq_token_linked(&self->token))
+	if (!due && !READ_ONCE(l->kick) && swq_token_linked(&self->token)) {
+		/* It has surplus, and must not look dormant when that ends. */
+		WRITE_ONCE(self->surplus_at, swq_now(l));
 		return;
+	}
 
 	WRITE_ONCE(self->seq, self->seq + 1);
 	swq_publish(l, self, self, 0);
@@ -664,7 +681,8 @@ void swq_unlink_own(struct swq_layout *l, struct swq_cpu *r,
  * Looking
  */
 
-static bool swq_marked(const struct swq_cpu *self, const struct swq_token *t)
+static bool swq_marked(const struct swq_layout *l, const struct swq_cpu *self,
+		       const struct swq_token *t)
 {
 	const struct swq_cpu *r = container_of(t, struct swq_cpu, token);
 	unsigned int i;
@@ -673,21 +691,23 @@ static bool swq_marked(const struct swq_cpu *self, const struct swq_token *t)
 		const struct swq_mark *m = &self->mark[i];
 
 		if (m->cpu == t->cpu && m->seq == READ_ONCE(r->seq) &&
-		    (!m->look || m->look == self->look))
+		    (!m->look || m->look == self->look) &&
+		    swq_now(l) - m->at < SWQ_STALE_JIFFIES)
 			return true;
 	}
 
 	return false;
 }
 
-static void swq_mark(struct swq_cpu *self, const struct swq_cpu *r,
-		     unsigned int look)
+static void swq_mark(const struct swq_layout *l, struct swq_cpu *self,
+		     const struct swq_cpu *r, unsigned int look)
 {
 	struct swq_mark *m = &self->mark[self->mark_hand++ % SWQ_MARKS];
 
 	m->cpu = r->token.cpu;
 	m->seq = r->seq;
 	m->look = look;
+	m->at = swq_now(l);
 }
 
 /*
@@ -700,8 +720,11 @@ static bool swq_dormant(struct swq_layout *l, const struct swq_token *t,
 			u32 patience)
 {
 	const struct swq_cpu *r = container_of(t, struct swq_cpu, token);
-	/* Before the time, which must not be the earlier one. */
-	u32 at = READ_ONCE(r->surplus_at);
+	/*
+	 * Before the time, which must not be the earlier one; pairs with nothing,
+	 * the clock is not written by who writes this.
+	 */
+	u32 at = smp_load_acquire(&r->surplus_at);
 
 	/*
 	 * Unsigned: a runqueue that had no surplus since boot, when jiffies are
@@ -773,13 +796,13 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 				list_move_tail(&t->node, &s->tokens);
 				continue;
 			}
-			s->nr_discarded++;
+			swq_shard_add(&s->nr_discarded, 1);
 			if (!swq_discard(l, s, t)) {
 				swq_count(self, SWQ_STAT_DISCARDED);
 				continue;
 			}
-			s->nr_discarded--;
-		} else if (t == &self->token || swq_marked(self, t)) {
+			swq_shard_add(&s->nr_discarded, -1);
+		} else if (t == &self->token || swq_marked(l, self, t)) {
 			/* Own work needs no visit: the CPU is about to find it. */
 			list_move_tail(&t->node, &s->tokens);
 			continue;
@@ -787,7 +810,7 @@ static struct swq_token *swq_look_locked(struct swq_layout *l,
 			swq_unlink(l, s, t);
 		}
 
-		s->nr_popped++;
+		swq_shard_add(&s->nr_popped, 1);
 		swq_count(self, SWQ_STAT_POPPED);
 		return t;
 	}
@@ -957,7 +980,8 @@ void swq_visited(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
 	case SWQ_VISIT_UNMOVABLE:
 	case SWQ_VISIT_NOT_NOW:
 		swq_count(self, SWQ_STAT_PULL_UNMOVABLE);
-		swq_mark(self, r, result == SWQ_VISIT_NOT_NOW ? self->look : 0);
+		if (l)
+			swq_mark(l, self, r, result == SWQ_VISIT_NOT_NOW ? self->look : 0);
 		/* Two idle CPUs would kick each other for ever. */
 		how = SWQ_PUB_QUIET;
 		break;

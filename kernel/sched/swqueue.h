@@ -102,8 +102,9 @@
  */
 #define SWQ_LOOKAHEAD		4
 /*
- * How long without surplus a token is left where it is.  What makes surplus now
- * and then (timers, kworkers, a daemon) comes a few times a second to each CPU.
+ * How long without surplus a token is left where it is, and how long a visit in
+ * vain is remembered.  What makes surplus now and then (timers, kworkers, a
+ * daemon) comes a few times a second to each CPU.
  */
 #define SWQ_STALE_JIFFIES	(HZ / 4)
 /* Visits that were in vain and that a CPU remembers. */
@@ -194,11 +195,15 @@ extern const char *const swq_stat_names[SWQ_NR_STATS];
  * @seq: its waiting set then; the mark ends when that changes
  * @look: 0, or the only look for which the mark holds: a cache-hot task cools
  *	down without any event that would change @seq
+ * @at: when, in jiffies.  It ends after SWQ_STALE_JIFFIES in any case: an
+ *	affinity may widen, and a task may come while the feature is off, without
+ *	any event either
  */
 struct swq_mark {
 	int			cpu;
 	unsigned int		seq;
 	unsigned int		look;
+	u32			at;
 };
 
 /**
@@ -479,25 +484,29 @@ static inline bool swq_hinted(const struct swq_layout *l)
 
 /**
  * swq_defer() - put a publication off to the next pick (O2)
- * @c: CPU whose runqueue it is
+ * @self: this CPU, on whose runqueue a task was enqueued
  *
- * Context: that CPU's rq lock held.
+ * For a sync wakeup: the waker says that it is about to sleep, and this CPU will
+ * run the task then.  If it does not keep its word the next tick publishes, and
+ * so does any further enqueue.
+ *
+ * Context: own rq lock held, interrupts off.
  * Return: false if one is due already; then the new one must not wait.
  */
-static inline bool swq_defer(struct swq_cpu *c)
+static __always_inline bool swq_defer(struct swq_cpu *self)
 {
-	if (c->deferred)
+	if (self->deferred)
 		return false;
-	c->deferred = true;
+	self->deferred = true;
+	swq_count(self, SWQ_STAT_DEFERRED);
 	return true;
 }
 
 /* What an event on a runqueue was; computed by the caller under its rq lock. */
 #define SWQ_EV_SURPLUS	0x01	/* the runqueue has surplus now */
-#define SWQ_EV_SYNC	0x02	/* 1 -> 2 by a sync wakeup on the waker's own CPU */
-#define SWQ_EV_PINNED	0x04	/* the task may run on no other CPU */
-#define SWQ_EV_RUNNING	0x08	/* the CPU runs a task, it is not being woken */
-#define SWQ_EV_PUT_BACK	0x10	/* a fair task was switched out, still runnable */
+#define SWQ_EV_PINNED	0x02	/* the task may run on no other CPU */
+#define SWQ_EV_RUNNING	0x04	/* the CPU runs a task, it is not being woken */
+#define SWQ_EV_PUT_BACK	0x08	/* a fair task was switched out, still runnable */
 
 /* How to publish. */
 #define SWQ_PUB_ORDERED	0x01	/* a full barrier came after the last change */
@@ -536,6 +545,8 @@ void swq_layout_free(struct swq_layout *l);
 void swq_replace(struct list_head *old, struct list_head *new,
 		 const struct swq_replace_ops *ops);
 void swq_cpu_init(struct swq_cpu *c, int cpu);
+void swq_shard_reset(struct swq_layout *l, struct swq_shard *s,
+		     struct swq_cpu *self);
 
 void swq_publish(struct swq_layout *l, struct swq_cpu *r, struct swq_cpu *self,
 		 unsigned int how);

@@ -46,6 +46,31 @@ static inline struct cfs_rq *swqueue_cfs_rq(struct task_struct *p)
 }
 
 /*
+ * A number for the core of a CPU.  Before 7.0 a kernel without SCHED_SMT has no
+ * cpu_smt_mask().
+ */
+static inline int swqueue_core_of(int cpu)
+{
+#ifdef CONFIG_SCHED_SMT
+	return cpumask_first(cpu_smt_mask(cpu));
+#else
+	return cpu;
+#endif
+}
+
+/*
+ * A CPU in its idle loop has taken a task.  Before 7.3 only a wakeup ends the idle
+ * time that newidle began; what runs until the next one would count as idle.  Under
+ * @rq's lock.
+ */
+static inline void swqueue_idle_ends(struct rq *rq)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
+	rq->idle_stamp = 0;
+#endif
+}
+
+/*
  * Queued, but only so that its mutex's owner runs on its behalf (proxy
  * execution): it has no work of its own that could be moved.
  */

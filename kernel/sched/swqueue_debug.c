@@ -260,16 +260,9 @@ static ssize_t swqueue_reset_write(struct file *file, const char __user *ubuf,
 
 	list_for_each_entry(l, &swqueue_layouts, entry) {
 		for (i = 0; i < l->nr_shards; i++) {
-			struct swq_shard *s = &l->shards[i];
-
-			raw_spin_lock_irq(&s->lock);
-			s->longest = s->nr;
-			s->nr_locks = 0;
-			s->nr_contended = 0;
-			s->nr_linked = 0;
-			s->nr_popped = 0;
-			s->nr_discarded = 0;
-			raw_spin_unlock_irq(&s->lock);
+			guard(irq)();
+			swq_shard_reset(l, &l->shards[i],
+					this_cpu_ptr(&swqueue_cpus));
 		}
 	}
 

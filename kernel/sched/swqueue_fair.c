@@ -49,6 +49,9 @@ static struct swq_cpu *swqueue_cpu(int cpu)
  * A polling CPU leaves its loop when it sees the flag, any other one when the
  * interrupt comes, even without the flag: swqueue_idle() runs again either
  * way.  resched_cpu() would take an rq lock, and the caller may hold one.
+ *
+ * Where polling CPUs do not say so (no TIF_POLLING_NRFLAG, booted to poll) the
+ * kick waits for the next wakeup there; see the limits in sched-swqueue.rst.
  */
 static void swqueue_kick_cpu(int cpu)
 {
@@ -92,8 +95,8 @@ static unsigned int swqueue_enqueue_events(struct rq *rq, struct task_struct *p)
 	return ev;
 }
 
-/* SWQ_EV_SYNC has been decided inline, by swqueue_defer(). */
-void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags)
+/* What swqueue_defer() has put off does not come here. */
+void __swqueue_enqueued(struct rq *rq, struct task_struct *p)
 {
 	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
 	struct swq_cpu *r = swqueue_cpu(cpu_of(rq));
@@ -206,15 +209,18 @@ static bool swqueue_visit(struct swq_cpu *self, struct rq *dst,
 	return p;
 }
 
-static bool swqueue_has_work(struct rq *rq)
+/* More than @before tasks, or one on its way. */
+static bool swqueue_has_work(struct rq *rq, unsigned int before)
 {
-	return READ_ONCE(rq->nr_running) || READ_ONCE(rq->ttwu_pending);
+	return READ_ONCE(rq->nr_running) > before || READ_ONCE(rq->ttwu_pending);
 }
 
 int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 {
 	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
 	struct swq_layout *l = swqueue_layout(self);
+	/* With sched_ext for a part of the tasks, those are asked for later. */
+	unsigned int others = this_rq->nr_running;
 	bool unlocked = false, moved = false;
 	unsigned int visits;
 	u64 start, cost;
@@ -243,7 +249,7 @@ int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 		unlocked = true;
 
 		moved = swqueue_visit(self, this_rq, t);
-		if (moved || swqueue_has_work(this_rq))
+		if (moved || swqueue_has_work(this_rq, others))
 			break;
 	}
 	if (unlocked)
@@ -257,12 +263,12 @@ int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 		this_rq->max_idle_balance_cost = cost;
 
 	/* Nothing can have come while the lock was held throughout. */
-	if (!unlocked || !this_rq->nr_running)
+	if (!unlocked || (this_rq->nr_running <= others && !this_rq->cfs.h_nr_queued))
 		return 0;
 
 	/* The idle time that has begun ends here, as when a balance pulls. */
 	this_rq->idle_stamp = 0;
-	return this_rq->nr_running != this_rq->cfs.h_nr_queued ? -1 : 1;
+	return this_rq->nr_running - this_rq->cfs.h_nr_queued > others ? -1 : 1;
 }
 
 /*
@@ -282,7 +288,7 @@ void __swqueue_idle(int cpu)
 	 * A CPU on its way out takes no more work, and one that core
 	 * scheduling keeps idle beside a stranger's sibling has work already.
 	 */
-	if (!l || !cpu_active(cpu) || swqueue_has_work(rq) || need_resched()) {
+	if (!l || !cpu_active(cpu) || swqueue_has_work(rq, 0) || need_resched()) {
 		swq_idle_exit(l, self);
 		return;
 	}
@@ -299,12 +305,18 @@ void __swqueue_idle(int cpu)
 	for (visits = 0; visits < SWQUEUE_LAST_VISITS; visits++) {
 		struct swq_token *t = swq_look(l, self, SWQ_LOOK_LAST);
 
-		if (!t || swqueue_visit(self, rq, t)) {
+		if (!t) {
 			swq_idle_looked(self);
 			return;
 		}
+		if (swqueue_visit(self, rq, t)) {
+			swq_idle_looked(self);
+			guard(rq_lock)(rq);
+			swqueue_idle_ends(rq);
+			return;
+		}
 		/* A kick that led here is still owed; leaving idle passes it on. */
-		if (swqueue_has_work(rq))
+		if (swqueue_has_work(rq, 0))
 			return;
 	}
 }
@@ -405,7 +417,7 @@ static void swqueue_llc_of_domain(struct swqueue_llc *llc,
 	llc->nr = 0;
 	for_each_cpu(cpu, sched_domain_span(sd)) {
 		llc->cpus[llc->nr] = cpu;
-		llc->cores[llc->nr] = cpumask_first(cpu_smt_mask(cpu));
+		llc->cores[llc->nr] = swqueue_core_of(cpu);
 		llc->nr++;
 	}
 }

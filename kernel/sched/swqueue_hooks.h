@@ -25,7 +25,7 @@ DECLARE_STATIC_KEY_FALSE(swqueue_kicks);
 /* One of the two: a switch has more to do than usual. */
 DECLARE_STATIC_KEY_FALSE(swqueue_extra);
 
-void __swqueue_enqueued(struct rq *rq, struct task_struct *p, int wake_flags);
+void __swqueue_enqueued(struct rq *rq, struct task_struct *p);
 void __swqueue_switch(struct rq *rq, struct task_struct *prev);
 void __swqueue_switch_extra(struct rq *rq, struct task_struct *prev);
 void __swqueue_tick(struct rq *rq);
@@ -87,13 +87,7 @@ static __always_inline bool swqueue_defer(struct rq *rq, int wake_flags)
 	    cpu_of(rq) != smp_processor_id() ||
 	    static_branch_unlikely(&swqueue_link_all))
 		return false;
-	/* One is due already: then this one must not wait. */
-	if (this_cpu_read(swqueue_cpus.deferred))
-		return false;
-
-	this_cpu_write(swqueue_cpus.deferred, true);
-	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_DEFERRED]);
-	return true;
+	return swq_defer(this_cpu_ptr(&swqueue_cpus));
 }
 
 /**
@@ -123,7 +117,7 @@ static __always_inline void swqueue_enqueued(struct rq *rq,
 	    !static_branch_unlikely(&swqueue_link_all))
 		return;
 
-	__swqueue_enqueued(rq, p, wake_flags);
+	__swqueue_enqueued(rq, p);
 }
 
 /* Was switched out although it could go on running: it waits now. */
@@ -138,7 +132,6 @@ static inline bool swqueue_put_back(struct task_struct *prev)
  * swqueue_switch() - a CPU is about to run another task
  * @rq: its runqueue
  * @prev: the task that it ran
- * @next: the task that it will run
  *
  * Called from __schedule() for every real switch, whatever the classes: a
  * real-time task that takes the CPU from a fair one leaves that one waiting.
@@ -146,8 +139,7 @@ static inline bool swqueue_put_back(struct task_struct *prev)
  * Context: @rq's lock held since before the pick, interrupts off.
  */
 static __always_inline void swqueue_switch(struct rq *rq,
-					   struct task_struct *prev,
-					   struct task_struct *next)
+					   struct task_struct *prev)
 {
 	if (static_branch_unlikely(&swqueue_extra)) {
 		__swqueue_switch_extra(rq, prev);
@@ -230,8 +222,8 @@ static __always_inline void swqueue_idle(int cpu)
 static inline void swqueue_enqueued(struct rq *rq, struct task_struct *p,
 				    int wake_flags) { }
 /* No function: even an empty one changes the order of a compare in __schedule(). */
-#define swqueue_switch(rq, prev, next)					\
-	do { (void)(rq); (void)(prev); (void)(next); } while (0)
+#define swqueue_switch(rq, prev)					\
+	do { (void)(rq); (void)(prev); } while (0)
 static inline void swqueue_tick(struct rq *rq) { }
 static inline bool swqueue_newidle(struct rq *this_rq, struct rq_flags *rf,
 				   int *pulled) { return false; }

@@ -22,7 +22,7 @@ identifier r, p, n, f;
  {
  	<...
  	trace_sched_switch(...);
-+	swqueue_switch(r, p, n);
++	swqueue_switch(r, p);
  	r = context_switch(r, p, n, &f);
  	...>
  }

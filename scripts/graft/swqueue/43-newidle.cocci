@@ -8,9 +8,11 @@
 // The CPU has nothing to run, is active, has no wakeup on its way, and its
 // idle time has begun. The hook stands before the domains are walked, which a
 // pulled task saves. What it sets is the function's result: > 0 a fair task is
-// there, < 0 a higher class has one. It does itself what "out" would do: the lock
-// is pinned again, and the idle time has ended. A way to "out" through a condition
-// that is never true would change the order of branches with PREEMPT_RT.
+// there, < 0 another class has one. Of what "out" would do it does itself what
+// matters: the lock is pinned again, and the idle time has ended. The next balance is
+// not brought forward as for a CPU that goes idle, as this one has work. A way to
+// "out" through a condition that is never true would change the order of branches
+// with PREEMPT_RT.
 //
 // 6.12: the code behind "out" compares no counts, so the hook itself finds out
 // whether another class got a task while the lock was dropped.

@@ -243,9 +243,9 @@ static void put_in(int cpu, int self, enum kind kind, bool sync)
 		ev |= SWQ_EV_RUNNING;
 	if (kind == PINNED)
 		ev |= SWQ_EV_PINNED;
-	if (sync && rq->running && rq->nr == 2)
-		ev |= SWQ_EV_SYNC;
-	swq_enqueued(l, &rq->c, cpu_of(self), ev);
+	/* As swqueue_enqueued(): what may be put off is asked first. */
+	if (!sync || !rq->running || rq->nr != 2 || !swq_defer(&rq->c))
+		swq_enqueued(l, &rq->c, cpu_of(self), ev);
 	raw_spin_unlock(&rq->lock);
 }
 
@@ -601,8 +601,9 @@ static void normalise(void)
 		for (n = 0, j = 0; j < SWQ_MARKS; j++) {
 			struct swq_mark m = c->mark[j];
 
-			c->mark[j] = (struct swq_mark){ -1, 0, 0 };
-			if (m.cpu < 0 || m.seq != w.rq[m.cpu].c.seq)
+			c->mark[j] = (struct swq_mark){ -1, 0, 0, 0 };
+			if (m.cpu < 0 || m.seq != w.rq[m.cpu].c.seq ||
+			    w.clock - m.at >= SWQ_STALE_JIFFIES)
 				continue;
 			for (k = 0; k < n && c->mark[k].cpu != m.cpu; k++)
 				;
