@@ -46,8 +46,7 @@ static inline struct cfs_rq *swqueue_cfs_rq(struct task_struct *p)
 }
 
 /*
- * A number for the core of a CPU.  Before 7.0 a kernel without SCHED_SMT has no
- * cpu_smt_mask().
+ * A number for the core of a CPU.  6.12 has no cpu_smt_mask() without SCHED_SMT.
  */
 static inline int swqueue_core_of(int cpu)
 {
