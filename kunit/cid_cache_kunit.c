@@ -362,6 +362,39 @@ static void time_of_others(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, 0x80000000));
 }
 
+/* Make the times behind the words of a cache look like a word. */
+static void forge(struct lab *lab, int cpu, u64 word)
+{
+	memcpy(lab->cache[cpu].stamp, &word, sizeof(word));
+}
+
+/* A CPU has so many words and no more: what comes behind them is something else. */
+static void stamps_are_no_words(struct kunit *test)
+{
+	struct lab *lab = lab_new(test, 3, CID_KEEP_FOREVER);
+	struct lab_mm *mm;
+	struct lab_task *t[3];
+	u64 gen;
+	int k;
+
+	BUILD_BUG_ON(offsetof(struct cid_cache, stamp) != sizeof_field(struct cid_cache, word));
+	mm = lab_group(test, lab, t, 3);
+	gen = mm->cm.gen;
+	for (k = 0; k < 3; k++) {
+		lab_evict(lab, k);
+		forge(lab, k, cid_word(gen, k, CID_RUNNING));
+	}
+	/* Nobody has one ... */
+	KUNIT_EXPECT_EQ(test, cid_highest(&lab->env, &mm->cm, true), -1);
+	KUNIT_EXPECT_LT(test, cid_find(&lab->cache[2], gen), 0);
+	/* ... so nobody is in the way. */
+	t[0]->t.cid = 1;
+	lab_switch(lab, 0, t[0]);
+	KUNIT_EXPECT_EQ(test, t[0]->t.cid, 1);
+	KUNIT_EXPECT_EQ(test, lab->cache[0].stats.last_id, 1ULL);
+	lab_expect_ok(test, lab);
+}
+
 /* What an id is counted as: taken out of another cache, or found in none. */
 static void stolen_or_free(struct kunit *test)
 {
@@ -1173,6 +1206,11 @@ static void allowed_cpus(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, allow(&env, 0, &mm, mask, possible, 128));
 	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
 	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(6));
+	/* In a kernel that has no use for the point in between. */
+	env.step = NULL;
+	mask[0] = BIT_MASK(0);
+	KUNIT_EXPECT_TRUE(test, allow(&env, 0, &mm, mask, possible, 128));
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
 	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&mm.aff_lock));
 }
 
@@ -2307,6 +2345,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(evict_in_steal),
 	KUNIT_CASE(young_ones_in_turn),
 	KUNIT_CASE(time_of_others),
+	KUNIT_CASE(stamps_are_no_words),
 	KUNIT_CASE(stolen_or_free),
 	KUNIT_CASE(stolen_in_vain),
 	KUNIT_CASE(every_slot),

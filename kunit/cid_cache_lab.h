@@ -272,7 +272,9 @@ static inline void lab_check_allowed(struct lab *lab)
 	for (i = 0; i < LAB_MMS; i++) {
 		struct cid_mm *mm = &lab->mm[i].cm;
 
-		if (lab->mm[i].live && hweight_long(READ_ONCE(mm->allowed[0])) > READ_ONCE(mm->nr_allowed))
+		if (!lab->mm[i].live)
+			continue;
+		if (hweight_long(READ_ONCE(mm->allowed[0])) > READ_ONCE(mm->nr_allowed))
 			lab_fail(lab, "a CPU is allowed and not counted");
 	}
 }

@@ -152,13 +152,13 @@ static void model_enqueued(int cpu, int self, unsigned int ev)
 	if ((ev & MOCK_EV_SYNC) && !c->deferred) {
 		c->deferred = true;
 		model->cpu[self].stat[SWQ_STAT_DEFERRED]++;
-	} else if ((ev & SWQ_EV_PINNED) && (ev & SWQ_EV_RUNNING)) {
 		return;
-	} else {
-		c->seq++;
-		c->deferred = false;
-		model_publish(cpu, self, false);
 	}
+	if ((ev & SWQ_EV_PINNED) && (ev & SWQ_EV_RUNNING))
+		return;
+	c->seq++;
+	c->deferred = false;
+	model_publish(cpu, self, false);
 }
 
 static void model_switched(int cpu, unsigned int ev)

@@ -1715,6 +1715,51 @@ static void step_marks_go_round(struct kunit *test)
 	mock_check(test);
 }
 
+/* Statistics begin anew, and a sleeper that wanted the lock meanwhile is woken. */
+static void step_shard_reset(struct kunit *test)
+{
+	struct swq_shard *s;
+	unsigned long flags;
+
+	mock_setup(test, 4, 1, 1);
+	mock_link(0);
+	mock_link(1);
+	s = &mock->l->shards[0];
+	KUNIT_EXPECT_EQ(test, s->longest, 2U);
+	KUNIT_EXPECT_EQ(test, s->nr_linked, 2UL);
+	KUNIT_EXPECT_GE(test, s->nr_locks, 2UL);
+	s->nr_contended = 3;
+	s->nr_popped = 4;
+	s->nr_discarded = 5;
+	WRITE_ONCE(s->missed, 1);
+	local_irq_save(flags);
+	swq_shard_reset(mock->l, s, mock_cpu(3));
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, s->longest, 2U);
+	KUNIT_EXPECT_EQ(test, s->nr_locks + s->nr_contended + s->nr_linked +
+			s->nr_popped + s->nr_discarded, 0UL);
+	KUNIT_EXPECT_EQ(test, s->missed, 0U);
+	KUNIT_EXPECT_EQ(test, s->nr, 2U);
+	KUNIT_EXPECT_FALSE(test, raw_spin_is_locked(&s->lock));
+	mock_check(test);
+}
+
+/* A CPU that has left its LLC meanwhile: nothing to remember, nothing to publish. */
+static void step_visited_without_queue(struct kunit *test)
+{
+	unsigned long flags;
+
+	mock_setup(test, 4, 1, 1);
+	mock_fill(0, PINNED, 2, 1);
+	local_irq_save(flags);
+	swq_look_begin(mock_cpu(1));
+	swq_visited(NULL, mock_cpu(0), mock_cpu(1), SWQ_VISIT_UNMOVABLE);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_EQ(test, mock_cpu(1)->mark[0].cpu, -1);
+	KUNIT_EXPECT_EQ(test, mock_cpu(1)->stat[SWQ_STAT_PULL_UNMOVABLE], 1UL);
+	KUNIT_EXPECT_EQ(test, mock_cpu(0)->token.state, (unsigned int)SWQ_UNLINKED);
+}
+
 /* What becomes movable without an event is not passed over for ever. */
 static void step_marks_end(struct kunit *test)
 {
@@ -1805,6 +1850,10 @@ static void step_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, c->seq, seq);
 	/* But it has surplus at that time. */
 	KUNIT_EXPECT_EQ(test, c->surplus_at, mock->clock);
+	c->deferred = true;
+	swq_switched(mock->l, c, SWQ_EV_SURPLUS);
+	KUNIT_EXPECT_EQ(test, c->seq, ++seq);
+	KUNIT_EXPECT_EQ(test, c->token.state, (unsigned int)SWQ_LINKED);
 	c->deferred = true;
 	swq_ticked(mock->l, c, SWQ_EV_SURPLUS);
 	KUNIT_EXPECT_FALSE(test, c->deferred);
@@ -2143,6 +2192,8 @@ static struct kunit_case step_cases[] = {
 	KUNIT_CASE(step_gate),
 	KUNIT_CASE(step_three_hint_words),
 	KUNIT_CASE(step_marks_go_round),
+	KUNIT_CASE(step_shard_reset),
+	KUNIT_CASE(step_visited_without_queue),
 	KUNIT_CASE(step_marks_end),
 	KUNIT_CASE(step_no_marks_at_first),
 	KUNIT_CASE(step_events),

@@ -344,14 +344,14 @@ static bool cid_search(struct cid_search *s, bool own, unsigned int last)
 	return false;
 }
 
-/*
- * A new value of word @i of the allowed CPUs, whose number is there already.  The
- * release pairs with the acquire in cid_allow(): who sees the bits, and so has
- * nothing to add, also sees a bound that counts them.
- */
-static void cid_allow_word(struct cid_mm *mm, unsigned int i, unsigned long word)
+/* More bits in word @i of the allowed CPUs, whose number is there already. */
+static void cid_allow_word(struct cid_mm *mm, unsigned int i, unsigned long bits)
 {
-	smp_store_release(&mm->allowed[i], word);
+	/*
+	 * Pairs with the acquire in cid_allow(): who sees the bits, and so has
+	 * nothing to add, also sees a bound that counts them.
+	 */
+	smp_store_release(&mm->allowed[i], mm->allowed[i] | bits);
 }
 
 /*
@@ -360,13 +360,12 @@ static void cid_allow_word(struct cid_mm *mm, unsigned int i, unsigned long word
  */
 static void cid_allow_cpu(struct cid_mm *mm, int cpu, unsigned int longs)
 {
-	unsigned long word = mm->allowed[BIT_WORD(cpu)] | BIT_MASK(cpu);
-	unsigned int i, weight = 0;
+	unsigned int i, weight = !(mm->allowed[BIT_WORD(cpu)] & BIT_MASK(cpu));
 
 	for (i = 0; i < longs; i++)
-		weight += hweight_long(i == BIT_WORD(cpu) ? word : mm->allowed[i]);
+		weight += hweight_long(mm->allowed[i]);
 	WRITE_ONCE(mm->nr_allowed, weight);
-	cid_allow_word(mm, BIT_WORD(cpu), word);
+	cid_allow_word(mm, BIT_WORD(cpu), BIT_MASK(cpu));
 }
 
 /*
@@ -753,13 +752,17 @@ bool cid_allow(struct cid_env *env, int cpu, struct cid_mm *mm,
 
 	lockdep_assert_irqs_disabled();
 
-	/*
-	 * Usually there is nothing new; bits never go away, so no lock.  Acquire:
-	 * pairs with the release in cid_allow_word().  The task may go to the CPU
-	 * of a bit that is seen here at once, so the bound must count it.
-	 */
-	for (i = 0; i < longs && !grows; i++)
-		grows = mask[i] & possible[i] & ~smp_load_acquire(&mm->allowed[i]);
+	/* Usually there is nothing new; bits never go away, so no lock. */
+	for (i = 0; i < longs && !grows; i++) {
+		/*
+		 * Pairs with the release in cid_allow_word(): the task may go
+		 * at once to a CPU whose bit is seen here, so the bound must
+		 * count it.
+		 */
+		unsigned long there = smp_load_acquire(&mm->allowed[i]);
+
+		grows = mask[i] & possible[i] & ~there;
+	}
 	if (!grows)
 		return false;
 
@@ -768,7 +771,7 @@ bool cid_allow(struct cid_env *env, int cpu, struct cid_mm *mm,
 		weight += hweight_long(mm->allowed[i] | (mask[i] & possible[i]));
 	WRITE_ONCE(mm->nr_allowed, weight);
 	for (i = 0; i < longs; i++) {
-		cid_allow_word(mm, i, mm->allowed[i] | (mask[i] & possible[i]));
+		cid_allow_word(mm, i, mask[i] & possible[i]);
 		cid_at(env, cpu, CID_AT_ALLOWED, NULL, i, 0);
 	}
 	raw_spin_unlock(&mm->aff_lock);

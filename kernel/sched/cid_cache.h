@@ -402,7 +402,6 @@ static __always_inline bool cid_expired(struct cid_env *env, int cpu, int owner,
 					const struct cid_cache *cc,
 					unsigned int slot, u32 now)
 {
-	u32 slack = owner == cpu ? 0 : CID_TIME_SLACK;
 	u32 keep = READ_ONCE(env->keep);
 
 #ifdef CONFIG_SCHED_CID_CACHE_KUNIT_TEST
@@ -411,7 +410,8 @@ static __always_inline bool cid_expired(struct cid_env *env, int cpu, int owner,
 #endif
 	if (keep == CID_KEEP_FOREVER)
 		return false;
-	return !keep || now - READ_ONCE(cc->stamp[slot]) + slack >= keep + slack;
+	return !keep || now - READ_ONCE(cc->stamp[slot]) + CID_TIME_SLACK >=
+			keep + CID_TIME_SLACK;
 }
 
 /*

@@ -297,7 +297,8 @@ static void one_at_a_time(int cpu)
 		if (!t || !t->mm)
 			break;
 		mask = input_below(NULL, 256);
-		allow(&t->mm->cm, &mask, lab.possible, lab.env.nr_cpus);
+		allow(&lab.env, 0, &t->mm->cm, &mask, lab.possible,
+		      lab.env.nr_cpus);
 		naive.allowed[mm_index(t->mm)] |= mask & lab.possible[0];
 		break;
 	case 6:
