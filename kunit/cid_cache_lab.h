@@ -253,12 +253,15 @@ static inline void lab_check_searcher(struct lab *lab, int cpu, enum cid_point p
  */
 static inline void lab_check_length(struct lab *lab, const struct cid_search *s)
 {
-	unsigned int most = 3 * lab->env.nr_ids + CID_COMPACT_PROBES + 2;
+	bool locked = s->pass == CID_PASS_LOCKED, broken = s->pass == CID_PASS_BROKEN;
+	/* With the lock the bound is another one, and what it was is gone. */
+	unsigned int ids = locked || broken ? lab->env.nr_ids : s->bound;
+	unsigned int most = 3 * ids + CID_COMPACT_PROBES + 2;
 
-	if (s->pass == CID_PASS_LOCKED)
-		most += (s->try + 1) * lab->env.nr_ids;
-	else if (s->pass == CID_PASS_BROKEN)
-		most += 3 * lab->env.nr_ids;
+	if (locked)
+		most += (s->try + 1) * ids;
+	else if (broken)
+		most += 3 * ids;
 	if (s->probes > most)
 		lab_fail(lab, "a search that looks at too many ids");
 	lab->max_probes = max(lab->max_probes, s->probes);

@@ -248,7 +248,7 @@ static __always_inline void cid_at(struct cid_env *env, int cpu,
  * @CID_PASS_HOME: back to the present one, there was no lower one
  * @CID_PASS_OWN: ids whose owner word names this CPU
  * @CID_PASS_ALL: all ids in ascending order
- * @CID_PASS_YOUNG: the first one that was passed over because it is young
+ * @CID_PASS_YOUNG: those from the first one on that was passed over as too young
  * @CID_PASS_LOCKED: slow path
  * @CID_PASS_BROKEN: slow path, without regard to the bound
  * @CID_PASS_CLONE: id 0 for the implicit thread

@@ -30,7 +30,7 @@
 
 static DEFINE_MUTEX(cid_keep_mutex);
 
-/* Under cid_debug_mutex; read without. */
+/* Written under cid_keep_mutex; read without. */
 static unsigned int cid_keep_ms = CID_KEEP_MS_DEFAULT;
 static pid_t cid_process_pid;
 

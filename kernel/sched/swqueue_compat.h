@@ -58,14 +58,36 @@ static inline int swqueue_core_of(int cpu)
 }
 
 /*
+ * How many tasks of sched_ext a runqueue has.  That class is asked behind the fair
+ * one, so a CPU may come to newidle with some.
+ */
+static inline const u32 *swqueue_ext_tasks(const struct rq *rq)
+{
+#ifdef CONFIG_SCHED_CLASS_EXT
+	return &rq->scx.nr_running;
+#else
+	static const u32 none;
+
+	return &none;
+#endif
+}
+
+/*
  * A CPU in its idle loop has taken a task.  Before 7.3 only a wakeup ends the idle
- * time that newidle began; what runs until the next one would count as idle.  Under
- * @rq's lock.
+ * time that newidle began, and enters it into the average; what runs until the next
+ * one would count as idle.  So do here what ttwu_do_activate() does.  7.3 does it
+ * when the idle task is switched out.  Interrupts off, takes @rq's lock.
  */
 static inline void swqueue_idle_ends(struct rq *rq)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 3, 0)
-	rq->idle_stamp = 0;
+	guard(rq_lock)(rq);
+	update_rq_clock(rq);
+	if (rq->idle_stamp) {
+		update_avg(&rq->avg_idle, rq_clock(rq) - rq->idle_stamp);
+		rq->avg_idle = min(rq->avg_idle, 2 * rq->max_idle_balance_cost);
+		rq->idle_stamp = 0;
+	}
 #endif
 }
 

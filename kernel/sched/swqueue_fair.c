@@ -209,25 +209,33 @@ static bool swqueue_visit(struct swq_cpu *self, struct rq *dst,
 	return p;
 }
 
-/* More than @before tasks, or one on its way. */
-static bool swqueue_has_work(struct rq *rq, unsigned int before)
+static bool swqueue_has_work(struct rq *rq)
 {
-	return READ_ONCE(rq->nr_running) > before || READ_ONCE(rq->ttwu_pending);
+	return READ_ONCE(rq->nr_running) || READ_ONCE(rq->ttwu_pending);
+}
+
+/* The same, of classes that are asked before sched_ext is. */
+static bool swqueue_has_other_work(struct rq *rq)
+{
+	return READ_ONCE(rq->nr_running) > READ_ONCE(*swqueue_ext_tasks(rq)) ||
+	       READ_ONCE(rq->ttwu_pending);
 }
 
 int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 {
 	struct swq_cpu *self = this_cpu_ptr(&swqueue_cpus);
 	struct swq_layout *l = swqueue_layout(self);
-	/* With sched_ext for a part of the tasks, those are asked for later. */
-	unsigned int others = this_rq->nr_running;
 	bool unlocked = false, moved = false;
-	unsigned int visits;
+	unsigned int visits, others;
 	u64 start, cost;
 
 	lockdep_assert_rq_held(this_rq);
 
 	if (!l || !swq_hinted(l))
+		return 0;
+
+	/* A higher class has a task that waits: it must not wait for this. */
+	if (this_rq->nr_running > *swqueue_ext_tasks(this_rq))
 		return 0;
 
 	start = sched_clock_cpu(cpu_of(this_rq));
@@ -249,7 +257,7 @@ int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 		unlocked = true;
 
 		moved = swqueue_visit(self, this_rq, t);
-		if (moved || swqueue_has_work(this_rq, others))
+		if (moved || swqueue_has_other_work(this_rq))
 			break;
 	}
 	if (unlocked)
@@ -263,12 +271,18 @@ int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 		this_rq->max_idle_balance_cost = cost;
 
 	/* Nothing can have come while the lock was held throughout. */
-	if (!unlocked || (this_rq->nr_running <= others && !this_rq->cfs.h_nr_queued))
+	if (!unlocked)
+		return 0;
+
+	/* There were none of a higher class before, so these are new. */
+	others = this_rq->nr_running - this_rq->cfs.h_nr_queued -
+		 *swqueue_ext_tasks(this_rq);
+	if (!others && !this_rq->cfs.h_nr_queued)
 		return 0;
 
 	/* The idle time that has begun ends here, as when a balance pulls. */
 	this_rq->idle_stamp = 0;
-	return this_rq->nr_running - this_rq->cfs.h_nr_queued > others ? -1 : 1;
+	return others ? -1 : 1;
 }
 
 /*
@@ -288,7 +302,7 @@ void __swqueue_idle(int cpu)
 	 * A CPU on its way out takes no more work, and one that core
 	 * scheduling keeps idle beside a stranger's sibling has work already.
 	 */
-	if (!l || !cpu_active(cpu) || swqueue_has_work(rq, 0) || need_resched()) {
+	if (!l || !cpu_active(cpu) || swqueue_has_work(rq) || need_resched()) {
 		swq_idle_exit(l, self);
 		return;
 	}
@@ -311,12 +325,11 @@ void __swqueue_idle(int cpu)
 		}
 		if (swqueue_visit(self, rq, t)) {
 			swq_idle_looked(self);
-			guard(rq_lock)(rq);
 			swqueue_idle_ends(rq);
 			return;
 		}
 		/* A kick that led here is still owed; leaving idle passes it on. */
-		if (swqueue_has_work(rq, 0))
+		if (swqueue_has_work(rq))
 			return;
 	}
 }

@@ -5,7 +5,7 @@
 // Hook: swqueue_newidle
 // Lines: 2
 //
-// The CPU has nothing to run, is active, has no wakeup on its way, and its
+// The CPU has nothing of the fair class to run, is active, has no wakeup on its way, and its
 // idle time has begun. The hook stands before the domains are walked, which a
 // pulled task saves. What it sets is the function's result: > 0 a fair task is
 // there, < 0 another class has one. Of what "out" would do it does itself what
@@ -17,7 +17,8 @@
 // 6.12: the code behind "out" compares no counts, so the hook itself finds out
 // whether another class got a task while the lock was dropped.
 // 7.3: the load balancer finds that out by rq_modified_begin() and
-// rq_modified_above(). The fair server may be the caller, too.
+// rq_modified_above(); the hook by the counts as well, for it does nothing if a
+// higher class has a task when it begins. The fair server may be the caller, too.
 
 @exists@
 identifier q, f;

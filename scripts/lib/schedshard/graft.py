@@ -239,10 +239,10 @@ def above_comment(lines, index):
     the comment."""
     start = index
     if 0 < start < len(lines) and lines[index].strip() and re.match(r"\s*(/\*.*)?\*/\s*$", lines[start - 1]):
-        while start > 0 and not re.match(r"\s*/\*", lines[start - 1]):
+        while start > 0 and re.match(r"\s*\*", lines[start - 1]):
             start -= 1
         # A comment that begins behind code is that code's.
-        if start > 0:
+        if start > 0 and re.match(r"\s*/\*", lines[start - 1]):
             return start - 1
     return index
 

@@ -14,9 +14,10 @@ LOADS = {"half": "one pair per two CPUs", "full": "one pair per CPU"}
 # The figures the issue that began the project asks for.
 MOST_LOCKS, LEAST_DEFECT, MOST_CONTENDED = 20, 1500, 1.0
 # Timers and kworkers make surplus on each CPU whatever the load does, and where many
-# CPUs are emulated on few they are most of it. A token is taken off and linked anew
-# once in a quarter of a second at most: 8 locks.
-MOST_LOCKS_A_SECOND = 8
+# CPUs are emulated on few they are most of it: 2.6 locks on a CPU in a second were
+# seen with 72 CPUs on 2. A token that is only met without surplus is taken off and
+# linked anew once in a quarter of a second, as long as few share its shard.
+MOST_LOCKS_A_SECOND = 4
 
 
 def _sums(text):
