@@ -16,6 +16,8 @@ SEED ?= 1
 # The programs are Python, which a small Debian does not have.
 go = scripts/deps base && scripts/$(1)
 source = --version '$(KERNEL)' $(if $(KDIR),--kdir '$(KDIR)')
+# These work on what they fetch.
+fetched = $(if $(KDIR),$(error make $@ knows no KDIR; it tests the kernel that KERNEL names),$(call go,$(1)))
 kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR=/path/to/linux))
 
 .DEFAULT_GOAL := help
@@ -25,8 +27,8 @@ kdir = $(if $(KDIR),--kdir '$(KDIR)',$(error Say which kernel tree: make $@ KDIR
 run: ## Build and boot a kernel with the wake queue, run UDP pairs, report (KERNEL, KDIR, CPUS, ROUNDS, SECONDS)
 	@$(call go,run) $(source) --cpus '$(CPUS)' --rounds '$(ROUNDS)' --seconds '$(SECONDS)'
 
-test: ## Run every test for 6.12 and some for 7.3, or every one for KERNEL
-	@$(call go,test) $(if $(filter-out file,$(origin KERNEL)),--version '$(KERNEL)')
+test: ## Run the tests for 6.12 and some for 7.3, or those for KERNEL
+	@$(call fetched,test) $(if $(filter-out file,$(origin KERNEL)),--version '$(KERNEL)')
 
 graft: ## Put the features into a kernel tree of yours (KDIR)
 	@scripts/graft-tree $(kdir)
@@ -53,13 +55,13 @@ bench-sysbench: ## PostgreSQL and sysbench in the guest: which way ids are given
 	@$(call go,bench-sysbench) $(source) --cpus '$(CPUS)'
 
 torture: ## Torture both structures in the debug guest (KERNEL, CPUS, SECONDS)
-	@$(call go,torture) --version '$(KERNEL)' --cpus '$(CPUS)' $(if $(filter-out file default,$(origin SECONDS)),--seconds '$(SECONDS)')
+	@$(call fetched,torture) --version '$(KERNEL)' --cpus '$(CPUS)' $(if $(filter-out file default,$(origin SECONDS)),--seconds '$(SECONDS)')
 
 variants: ## KUnit suites and a load under KCSAN, PREEMPT_RT, PREEMPT_NONE and fault injection (KERNEL)
-	@$(call go,test-guest-variants) --version '$(KERNEL)'
+	@$(call fetched,test-guest-variants) --version '$(KERNEL)'
 
 outside: ## Other people's tests, stock against grafted: kselftest, stress-ng, rt-tests, sysbench (KERNEL, CPUS)
-	@$(call go,outside) --version '$(KERNEL)' --cpus '$(CPUS)'
+	@$(call fetched,outside) --version '$(KERNEL)' --cpus '$(CPUS)'
 
 coverage: ## Lines and branches of the structure files that the suites reach
 	@$(call go,coverage)
@@ -71,10 +73,10 @@ models: ## Check the models of both protocols with spin (LONG=1 for all sizes)
 	@$(call go,models) $(if $(LONG),--long)
 
 check: ## Static checks of the sources: checkpatch, sparse, kernel-doc, W=1, coccicheck (KERNEL)
-	@$(call go,test) --version '$(KERNEL)' static
+	@$(call fetched,test) --version '$(KERNEL)' static
 
 docs: ## Build the documentation and fail on any warning (KERNEL)
-	@$(call go,test) --version '$(KERNEL)' docs
+	@$(call fetched,test) --version '$(KERNEL)' docs
 
 series: ## Write the features as patches, with a cover letter and recipients (KERNEL, KDIR, NAME, EMAIL)
 	@$(call go,series) $(source) --name '$(subst ','\'',$(NAME))' --email '$(subst ','\'',$(EMAIL))'

@@ -40,12 +40,19 @@ def main(func):
     except Failure as failure:
         print(f"{PROG}: error: {failure}", file=sys.stderr)
         sys.exit(1)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as failure:
+        print(f"{PROG}: error: {failure}", file=sys.stderr)
+        sys.exit(1)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(1)
     except KeyboardInterrupt:
         print(f"{PROG}: interrupted", file=sys.stderr)
         sys.exit(130)
+    except OSError as failure:
+        # A full disk, a directory that is another user's, a program that is not installed.
+        print(f"{PROG}: error: {failure.filename or 'a file'}: {failure.strerror or failure}", file=sys.stderr)
+        sys.exit(1)
 
 
 def end_with_parent():

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from . import Failure, Progress, guest, kbuild, pgsql, run_logged, write
+from . import OUT, Failure, Progress, guest, kbuild, pgsql, run_logged, show, write
 
 STATUSES = ("pass", "fail", "skip")
 KSFT_SKIP = "4"
@@ -120,6 +120,17 @@ def chosen(every, patterns):
     return picked
 
 
+def must_have_run(picked, results):
+    """A comparison needs something to compare: Failure unless stock came to all of it and passes some."""
+    stock = results["stock"]
+    missing = [test[0] for test in picked if stock.get(test[0], "missing") == "missing"]
+    if missing:
+        raise Failure(f"{len(missing)} of {len(picked)} tests did not run on the stock kernel, from '{missing[0]}' on; "
+                      f"see {show(OUT)}/outside/stock/console.log")
+    if not any(stock[test[0]] == "pass" for test in picked):
+        raise Failure(f"none of {len(picked)} tests passes on the stock kernel, so nothing can be compared")
+
+
 def run(image, features, picked, built, *, logs, shape, accel):
     """What one kernel makes of the tests: {name: status} of tests and cases, notes, and its own trouble or None."""
     logs.mkdir(parents=True, exist_ok=True)
@@ -142,7 +153,8 @@ def run(image, features, picked, built, *, logs, shape, accel):
         booted.run()
     except Failure as failure:
         trouble = str(failure)
-    results, notes = {}, {}
+    # What the guest does not come to is no result, and must not look like one.
+    results, notes = {test[0]: "missing" for test in picked}, {}
     for line in booted.values("test"):
         name, how, status, took = line.rsplit("|", 3)
         results[name] = how
@@ -150,7 +162,7 @@ def run(image, features, picked, built, *, logs, shape, accel):
     for line in booted.values("case"):
         name, how = line.rsplit("|", 1)
         # The same case again, for one that loops: the worse counts.
-        if how != "pass" or name not in results:
+        if how != "pass" or name not in results or results[name] == "missing":
             results[name] = how
     for line in booted.values("note"):
         name, _, text = line.partition("|")

@@ -42,15 +42,3 @@ feature()
 {
 	echo "$1" >"$SCHED/features" || fail "writing '$1' to $SCHED/features failed"
 }
-
-# Wakeups that the scheduler counted, all CPUs together.
-wakeups()
-{
-	awk '/^cpu/ { n += $6 } END { printf "%d\n", n }' "${1:-/proc/schedstat}"
-}
-
-# range_count LIST: how many CPUs stand in a list like 0-3,8.
-range_count()
-{
-	echo "$1" | tr ',' '\n' | awk -F- '{ n += ($2 == "" ? 1 : $2 - $1 + 1) } END { print n }'
-}
