@@ -99,6 +99,7 @@ first)
 	result "cid the first program cannot be started, the kernel goes on with the next one"
 	echo '|/no/such/helper' >/proc/sys/kernel/core_pattern && ulimit -c unlimited || fail "no core_pattern"
 	sh -c 'kill -SEGV $$'
+	dmesg | grep -q "no/such/helper.*pipe failed" || fail "the kernel did not try the helper it was told to start"
 	result "cid a helper of the kernel that cannot be started: nothing happens"
 	# One thread more than CPUs, and back: where the kernel of 6.19 locked up.
 	for threads in 4 5 6; do
@@ -123,20 +124,20 @@ live)
 	touch /tmp/alive
 	echo "+cpuset" >$CG/cgroup.subtree_control || fail "no cpuset controller"
 	mkdir $CG/low $CG/high
-	echo 0-$((cpus / 2 - 1)) >$CG/low/cpuset.cpus
-	echo $((cpus / 2))-$((cpus - 1)) >$CG/high/cpuset.cpus
+	echo 0-$((cpus / 2 - 1)) >$CG/low/cpuset.cpus && echo $((cpus / 2))-$((cpus - 1)) >$CG/high/cpuset.cpus ||
+		fail "no cpuset.cpus"
 	count()
 	{
 		n=$(cat /tmp/count.$1 2>/dev/null)
 		echo ${n:-0}
 	}
-	# again NAME COMMAND: until the end, counted.
+	# again NAME COMMAND: until the end; counted if it did something.
 	again()
 	{
 		(
 			n=0
 			while [ -e /tmp/alive ]; do
-				$2
+				$2 || continue
 				n=$((n + 1))
 				echo $n >/tmp/count.$1
 			done
@@ -154,13 +155,16 @@ live)
 	}
 	cpusets()
 	{
+		moved=1
+		# Any of them may be gone by the time it is meant.
 		for pid in $(pidof cidprobe); do
 			for group in low high .; do
-				echo "$pid" >$CG/$group/cgroup.procs 2>/dev/null
+				echo "$pid" >$CG/$group/cgroup.procs && moved=0
 				sleep 0.05
 			done
-		done
+		done 2>/dev/null
 		sleep 0.05
+		return $moved
 	}
 	keeps()
 	{

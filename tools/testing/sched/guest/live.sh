@@ -73,6 +73,12 @@ rounds()
 	waited="$waited $!"
 }
 
+# happened NAME: one more time. What may fail at any time counts only if it did not.
+happened()
+{
+	echo $(($(count $1) + 1)) >/tmp/count.$1
+}
+
 stat()
 {
 	awk -v name="$1" '$1 == name { print $2 }' $SWQUEUE/stats
@@ -89,6 +95,7 @@ messages()
 # Real-time bursts take the CPU from fair tasks, which then have to wait.
 realtime()
 {
+	chrt -f 10 true || return
 	chrt -f 10 timeout 0.02 sh -c 'while :; do :; done'
 	sleep 0.05
 }
@@ -153,7 +160,7 @@ hotplug()
 affinity()
 {
 	for pid in $(pidof hackbench | tr ' ' '\n' | tail -n 6); do
-		taskset -p $((1 + $(random $(((1 << CPUS) - 1))))) "$pid" >/dev/null 2>&1
+		taskset -p $((1 + $(random $(((1 << CPUS) - 1))))) "$pid" >/dev/null 2>&1 && happened affinities
 	done
 	sleep 0.05
 }
@@ -164,6 +171,7 @@ partition()
 	mkdir -p $CG/part
 	echo $((CPUS / 2))-$((CPUS - 1)) >$CG/part/cpuset.cpus 2>/dev/null
 	echo root >$CG/part/cpuset.cpus.partition 2>/dev/null
+	[ "$(cat $CG/part/cpuset.cpus.partition)" != root ] || happened partitioned
 	sleep 0.2
 	echo member >$CG/part/cpuset.cpus.partition 2>/dev/null
 	rmdir $CG/part
@@ -261,10 +269,11 @@ kill $cookie
 wait $cookie 2>/dev/null
 start_load
 change "$SHARD_WRITES" "$TOGGLES" "$HOTPLUGS"
-say "shards $(count shards) writes, $(count toggles) feature toggles, $(count hotplug) hotplug cycles, $(count publish) publish and $(count kick) kick toggles, $(count partition) partitions, $(count affinity) affinity rounds"
-for what in messages realtime throttled cookies publish kick affinity partition; do
-	[ "$(count $what)" -gt 0 ] || fail "$what never ran: the test is not what it says"
+say "shards $(count shards) writes, $(count toggles) feature toggles, $(count hotplug) hotplug cycles, $(count publish) publish and $(count kick) kick toggles, $(count partitioned) partitions, $(count affinities) changes of affinity"
+for what in messages realtime throttled cookies publish kick affinities partitioned pair0; do
+	[ "$(count $what)" -gt 0 ] || fail "$what never happened: the test is not what it says"
 done
+[ "$(awk '$1 == "nr_throttled" { print $2 }' $CG/slow/cpu.stat)" -gt 0 ] || fail "no group was ever throttled"
 
 # --- stop; nothing may be stuck
 
