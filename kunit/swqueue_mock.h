@@ -450,11 +450,21 @@ static inline unsigned int mock_events(const struct mock_rq *rq, int self,
 	return ev;
 }
 
+/* As swqueue_defer(). */
+static inline bool mock_defer(struct swq_cpu *self)
+{
+	if (self->deferred)
+		return false;
+	self->deferred = true;
+	swq_count(self, SWQ_STAT_DEFERRED);
+	return true;
+}
+
 /* As swqueue_enqueued(): what may be put off is asked first. */
 static inline void mock_enqueued(struct swq_layout *l, struct swq_cpu *r,
 				 struct swq_cpu *self, unsigned int ev)
 {
-	if ((ev & SWQ_EV_SURPLUS) && (ev & MOCK_EV_SYNC) && swq_defer(self))
+	if ((ev & SWQ_EV_SURPLUS) && (ev & MOCK_EV_SYNC) && mock_defer(self))
 		return;
 	swq_enqueued(l, r, self, ev & ~MOCK_EV_SYNC);
 }

@@ -232,7 +232,8 @@ enum swq_idle_state {
  * @layout: layout of its LLC or NULL, RCU
  * @seq: counts changes of the set of tasks that wait on its runqueue
  * @surplus_at: when it last had surplus, in jiffies
- * @deferred: a publication is due at the next pick or tick
+ * @deferred: a publication is due at the next pick or tick.  Set by the caller
+ *	instead of reporting an enqueue, by the CPU itself under its rq lock
  * @owe: a kick was taken and the look that it asked for is not complete
  * @look: number of its present look, never 0 within one
  * @mark: visits in vain that it remembers
@@ -480,26 +481,6 @@ static inline bool swq_hinted(const struct swq_layout *l)
 	}
 
 	return false;
-}
-
-/**
- * swq_defer() - put a publication off to the next pick (O2)
- * @self: this CPU, on whose runqueue a task was enqueued
- *
- * For a sync wakeup: the waker says that it is about to sleep, and this CPU will
- * run the task then.  If it does not keep its word the next tick publishes, and
- * so does any further enqueue.
- *
- * Context: own rq lock held, interrupts off.
- * Return: false if one is due already; then the new one must not wait.
- */
-static __always_inline bool swq_defer(struct swq_cpu *self)
-{
-	if (self->deferred)
-		return false;
-	self->deferred = true;
-	swq_count(self, SWQ_STAT_DEFERRED);
-	return true;
 }
 
 /* What an event on a runqueue was; computed by the caller under its rq lock. */

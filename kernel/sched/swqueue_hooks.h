@@ -74,7 +74,8 @@ static __always_inline bool swqueue_surplus_locked(const struct rq *rq)
 }
 
 /*
- * A sync wakeup onto the waker's own CPU, 1 -> 2: what a pair of tasks that
+ * A sync wakeup onto the waker's own CPU, 1 -> 2 (O2): the waker says that it is
+ * about to sleep, and this CPU will run the task then.  What a pair of tasks that
  * share a CPU does all the time, so it is decided inline, by as little as will
  * do.  Whatever else is on this runqueue, its next switch or tick resolves it:
  * that is also what a wakeup from an interrupt waits for, whose current task
@@ -87,7 +88,13 @@ static __always_inline bool swqueue_defer(struct rq *rq, int wake_flags)
 	    cpu_of(rq) != smp_processor_id() ||
 	    static_branch_unlikely(&swqueue_link_all))
 		return false;
-	return swq_defer(this_cpu_ptr(&swqueue_cpus));
+	/* One is due already: then this one must not wait. */
+	if (this_cpu_read(swqueue_cpus.deferred))
+		return false;
+
+	this_cpu_write(swqueue_cpus.deferred, true);
+	this_cpu_inc(swqueue_cpus.stat[SWQ_STAT_DEFERRED]);
+	return true;
 }
 
 /**

@@ -244,7 +244,9 @@ static void put_in(int cpu, int self, enum kind kind, bool sync)
 	if (kind == PINNED)
 		ev |= SWQ_EV_PINNED;
 	/* As swqueue_enqueued(): what may be put off is asked first. */
-	if (!sync || !rq->running || rq->nr != 2 || !swq_defer(&rq->c))
+	if (sync && rq->running && rq->nr == 2 && !rq->c.deferred)
+		rq->c.deferred = true;
+	else
 		swq_enqueued(l, &rq->c, cpu_of(self), ev);
 	raw_spin_unlock(&rq->lock);
 }
