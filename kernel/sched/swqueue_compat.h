@@ -45,9 +45,7 @@ static inline struct cfs_rq *swqueue_cfs_rq(struct task_struct *p)
 #endif
 }
 
-/*
- * A number for the core of a CPU.  6.12 has no cpu_smt_mask() without SCHED_SMT.
- */
+/* A number for the core of a CPU.  6.12 has no cpu_smt_mask() without SCHED_SMT. */
 static inline int swqueue_core_of(int cpu)
 {
 #ifdef CONFIG_SCHED_SMT
@@ -61,14 +59,12 @@ static inline int swqueue_core_of(int cpu)
  * How many tasks of sched_ext a runqueue has.  That class is asked behind the fair
  * one, so a CPU may come to newidle with some.
  */
-static inline const u32 *swqueue_ext_tasks(const struct rq *rq)
+static inline unsigned int swqueue_ext_tasks(const struct rq *rq)
 {
 #ifdef CONFIG_SCHED_CLASS_EXT
-	return &rq->scx.nr_running;
+	return READ_ONCE(rq->scx.nr_running);
 #else
-	static const u32 none;
-
-	return &none;
+	return 0;
 #endif
 }
 

@@ -217,7 +217,7 @@ static bool swqueue_has_work(struct rq *rq)
 /* The same, of classes that are asked before sched_ext is. */
 static bool swqueue_has_other_work(struct rq *rq)
 {
-	return READ_ONCE(rq->nr_running) > READ_ONCE(*swqueue_ext_tasks(rq)) ||
+	return READ_ONCE(rq->nr_running) > swqueue_ext_tasks(rq) ||
 	       READ_ONCE(rq->ttwu_pending);
 }
 
@@ -235,7 +235,7 @@ int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 		return 0;
 
 	/* A higher class has a task that waits: it must not wait for this. */
-	if (this_rq->nr_running > *swqueue_ext_tasks(this_rq))
+	if (this_rq->nr_running > swqueue_ext_tasks(this_rq))
 		return 0;
 
 	start = sched_clock_cpu(cpu_of(this_rq));
@@ -276,7 +276,7 @@ int __swqueue_newidle(struct rq *this_rq, struct rq_flags *rf)
 
 	/* There were none of a higher class before, so these are new. */
 	others = this_rq->nr_running - this_rq->cfs.h_nr_queued -
-		 *swqueue_ext_tasks(this_rq);
+		 swqueue_ext_tasks(this_rq);
 	if (!others && !this_rq->cfs.h_nr_queued)
 		return 0;
 
