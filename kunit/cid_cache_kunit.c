@@ -362,6 +362,45 @@ static void time_of_others(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, cid_expired(&env, 0, 1, cc, 1, 0x80000000));
 }
 
+/* The bound is broken by a CPU of the second word of the allowed ones. */
+static void bound_broken_beyond_64(struct kunit *test)
+{
+	struct cid_cache *cc = kunit_kzalloc(test, 2 * sizeof(*cc), GFP_KERNEL);
+	struct cid_cache **ptr = kunit_kzalloc(test, 70 * sizeof(*ptr), GFP_KERNEL);
+	struct cid_env env = { .cache = ptr, .nr_cpus = 70, .nr_ids = 2, .quiet = true };
+	unsigned long storage[2] = { 0, 0 }, mask[2] = { BIT_MASK(0), BIT_MASK(1) };
+	struct cid_task t[2];
+	unsigned long flags;
+	struct cid_mm mm;
+	u64 owner[2] = { 0, 0 };
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, cc);
+	KUNIT_ASSERT_NOT_NULL(test, ptr);
+	for (i = 0; i < 70; i++)
+		ptr[i] = i == 69 ? &cc[1] : &cc[0];
+	cid_mm_init(&mm, storage);
+	cid_mm_multi(&mm, owner, 5);
+	allow_only(&mm, mask, mask, 128, -1);
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 2U);
+	for (i = 0; i < 2; i++) {
+		cid_task_init(&t[i]);
+		t[i].active = CID_ACTIVE;
+	}
+	atomic_set(&mm.users, 2);
+	WRITE_ONCE(mm.nr_allowed, 1);
+	local_irq_save(flags);
+	cid_switch(&env, &cc[0], 0, &mm, &t[0], 0);
+	cid_switch(&env, &cc[1], 69, &mm, &t[1], 0);
+	local_irq_restore(flags);
+	KUNIT_EXPECT_TRUE(test, env.warned);
+	KUNIT_EXPECT_EQ(test, t[0].cid, 0);
+	KUNIT_EXPECT_EQ(test, t[1].cid, 1);
+	/* 0 and 65 as before, and 69. */
+	KUNIT_EXPECT_EQ(test, mm.nr_allowed, 3U);
+	KUNIT_EXPECT_EQ(test, storage[1], BIT_MASK(1) | BIT_MASK(5));
+}
+
 /* Make the times behind the words of a cache look like a word. */
 static void forge(struct lab *lab, int cpu, u64 word)
 {
@@ -2345,6 +2384,7 @@ static struct kunit_case cid_cache_cases[] = {
 	KUNIT_CASE(evict_in_steal),
 	KUNIT_CASE(young_ones_in_turn),
 	KUNIT_CASE(time_of_others),
+	KUNIT_CASE(bound_broken_beyond_64),
 	KUNIT_CASE(stamps_are_no_words),
 	KUNIT_CASE(stolen_or_free),
 	KUNIT_CASE(stolen_in_vain),

@@ -1728,6 +1728,7 @@ static void step_shard_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, s->longest, 2U);
 	KUNIT_EXPECT_EQ(test, s->nr_linked, 2UL);
 	KUNIT_EXPECT_GE(test, s->nr_locks, 2UL);
+	s->longest = 7;
 	s->nr_contended = 3;
 	s->nr_popped = 4;
 	s->nr_discarded = 5;
